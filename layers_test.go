@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"phrase":    {"internal/nearest", "internal/printable"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/plainjson", "internal/printable", "internal/sleep"},
 
-	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/cut", "internal/printable"},
+	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/cut", "internal/printable", "phrase"},
 	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},
 }
 

@@ -4,9 +4,10 @@ import "maps"
 
 // chinese returns the Chinese texts by their English ones.
 func chinese() map[string]string {
-	texts := summaries()
-	maps.Copy(texts, chat())
-	maps.Copy(texts, terminal())
+	texts := chat()
+	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(), findings(), reasons(), terminal()} {
+		maps.Copy(texts, more)
+	}
 	return texts
 }
 

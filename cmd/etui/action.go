@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/phrase"
 )
 
 // action is a command that asks a gateway: it lists, shows or changes things of one kind. An
@@ -90,7 +91,7 @@ func (a action) command(g *gateway) *cobra.Command {
 		settings := app.Config{Stored: x.needs&changes != 0, Records: x.needs&records != 0}
 		return g.using(cmd.Context(), settings, func(c *client.Client) error {
 			if a.otherwise != "" && c.Here() {
-				return config.Usagef("no gateway is running; %s", a.otherwise)
+				return config.Usagef("no gateway is running; %s", phrase.Text(a.otherwise))
 			}
 			x.client = c
 			return a.run(cmd.Context(), x)
@@ -114,14 +115,14 @@ func argsOf(use string) cobra.PositionalArgs {
 }
 
 // get is the run of an action that shows what is at a path.
-func get[T any](path string, text func(T) string) func(context.Context, *call) error {
+func get[T any](path string, text func(lang string, x T) string) func(context.Context, *call) error {
 	return send(http.MethodGet, path, nil, text)
 }
 
 // send is the run of an action that sends one request and prints the answer, for people as
 // text. The arguments stand in the path in place of {}. A POST without a body sends an
 // empty object.
-func send[T any](method, path string, body any, text func(T) string) func(context.Context, *call) error {
+func send[T any](method, path string, body any, text func(lang string, x T) string) func(context.Context, *call) error {
 	if method == http.MethodPost && body == nil {
 		body = struct{}{}
 	}
@@ -134,7 +135,7 @@ func send[T any](method, path string, body any, text func(T) string) func(contex
 		if err := c.client.Do(ctx, method, full, body, &answer); err != nil {
 			return err
 		}
-		return c.Print(answer, func() string { return text(answer) })
+		return c.Print(answer, func() string { return text(c.Language, answer) })
 	}
 }
 

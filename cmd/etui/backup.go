@@ -11,7 +11,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/backup"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 func backupCommand(at *place) *cobra.Command {
@@ -28,16 +28,16 @@ wrote, also of people whom etui forgets later.`,
 				return err
 			}
 			if !at.JSON {
-				fmt.Fprintf(at.Err, "etui: copying %s\n", w.State)
+				phrase.Fprintf(at.Err, at.Language, "etui: copying %s\n", w.State)
 			}
 			b, err := backup.Write(cmd.Context(), w, version(), args[0])
 			if err != nil {
 				return err
 			}
 			return at.Print(b, func() string {
-				text := fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
+				text := phrase.In(at.Language, "%s holds %s, %s.\n", b.File, phrase.Count(at.Language, b.Files, "file"), size(at.Language, b.Bytes))
 				if w.Config.Store != "" {
-					text += "Conversations are not in it: copy the database of store: with pg_dump.\n"
+					text += phrase.In(at.Language, "Conversations are not in it: copy the database of store: with pg_dump.\n")
 				}
 				return text
 			})
@@ -71,26 +71,26 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 			if err != nil {
 				return err
 			}
-			return at.Print(b, func() string { return describeRestored(b) })
+			return at.Print(b, func() string { return describeRestored(at.Language, b) })
 		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func describeRestored(b backup.Archive) string {
-	text := fmt.Sprintf("%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime), printable.Count(b.Files, "file"), size(b.Bytes))
+func describeRestored(lang string, b backup.Archive) string {
+	text := phrase.In(lang, "%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime), phrase.Count(lang, b.Files, "file"), size(lang, b.Bytes))
 	if b.Before != "" {
-		text += fmt.Sprintf("What was there before is in %s.\n", b.Before)
+		text += phrase.In(lang, "What was there before is in %s.\n", b.Before)
 	}
 	return text
 }
 
 // size writes a number of bytes for people.
-func size(n int64) string {
+func size(lang string, n int64) string {
 	switch {
 	case n < 1000:
-		return printable.Count(int(n), "byte")
+		return phrase.Count(lang, int(n), "byte")
 	case n < 1_000_000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	}

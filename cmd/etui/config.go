@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 func configCommand(at *place) *cobra.Command {
@@ -65,9 +66,9 @@ func configCommand(at *place) *cobra.Command {
 			return at.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
 				missing := ""
 				if !w.Found {
-					missing = " (does not exist)"
+					missing = phrase.In(at.Language, " (does not exist)")
 				}
-				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
+				return phrase.In(at.Language, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			})
 		},
 	}, configTrust(at), configApply(at), &cobra.Command{
@@ -93,7 +94,7 @@ more. A running gateway takes a confirmed change up by itself.`,
 				return err
 			}
 			return at.Print(map[string]any{"config": file, "powers": powers}, func() string {
-				return strings.Join(append([]string{"Confirmed " + terminal.ShortPath(file) + "."}, powers...), "\n  ") + "\n"
+				return strings.Join(append([]string{phrase.In(at.Language, "Confirmed %s.", terminal.ShortPath(file))}, powers...), "\n  ") + "\n"
 			})
 		},
 	}
@@ -118,10 +119,10 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			case err != nil:
 				return err
 			case bytes.Equal(e.Before, e.Now):
-				_, err = fmt.Fprintf(at.Out, "%s says what is in effect.\n", w.File)
+				_, err = phrase.Fprintf(at.Out, at.Language, "%s says what is in effect.\n", w.File)
 				return err
 			case !e.Waits && from == "":
-				_, err = fmt.Fprintln(at.Out, "No command runs that could have made the change: etui reads it by itself.")
+				_, err = phrase.Fprintf(at.Out, at.Language, "No command runs that could have made the change: etui reads it by itself.\n")
 				return err
 			case from == "":
 				if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
@@ -140,7 +141,7 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			if err := e.Accept(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(at.Out, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			_, err = phrase.Fprintf(at.Out, at.Language, "%s is changed; etui status shows when it is in effect.\n", w.File)
 			return err
 		},
 	}
@@ -183,7 +184,7 @@ func validateConfig(ctx context.Context, at *place) error {
 	errs = append(errs, b.Misnamed.Unknown...)
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {
-			errs = append(errs, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err))
+			errs = append(errs, phrase.Errorf("the parameters of tool %s are %w", e.Definition.Name, err))
 		}
 	}
 	if err := errors.Join(append(errs, b.Close())...); err != nil {
@@ -198,13 +199,13 @@ func validateConfig(ctx context.Context, at *place) error {
 		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
-		fmt.Fprintf(at.Err, "warning: %v\n", warning)
+		phrase.Fprintf(at.Err, at.Language, "warning: %v\n", warning)
 	}
-	what := filepath.Base(w.File) + " is valid"
+	what := phrase.In(at.Language, "%s is valid", filepath.Base(w.File))
 	if !w.Found {
-		what = "There is no " + w.File + "; the defaults are valid"
+		what = phrase.In(at.Language, "There is no %s; the defaults are valid", w.File)
 	}
-	_, err = fmt.Fprintf(at.Out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
+	_, err = phrase.Fprintf(at.Out, at.Language, "%s: %s, %s, %s, model %s.\n", what, phrase.Count(at.Language, catalog.Len(), "tool"), phrase.Count(at.Language, skills, "skill"), phrase.Count(at.Language, rules, "rule"), b.Models(at.Language))
 	return err
 }
 
@@ -216,7 +217,7 @@ func validateUnconfirmed(at *place, w *workdir.Workspace, waits *trust.Unconfirm
 	if at.JSON {
 		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "confirmed": false, "config": w.File, "powers": waits.Powers})
 	}
-	fmt.Fprintf(at.Err, "warning: %s\n", printable.Text(waits.Error()))
-	_, err := fmt.Fprintf(at.Out, "The keys, values and rules of %s are valid. Names of tools and skills are checked once it is confirmed.\n", filepath.Base(w.File))
+	phrase.Fprintf(at.Err, at.Language, "warning: %s\n", printable.Text(waits.Error()))
+	_, err := phrase.Fprintf(at.Out, at.Language, "The keys, values and rules of %s are valid. Names of tools and skills are checked once it is confirmed.\n", filepath.Base(w.File))
 	return err
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/login"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server"
 )
 
@@ -23,7 +23,7 @@ ten minutes. A viewer reads, an operator also answers and changes, an owner also
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(cmd.Context(), false, func(c *client.Client) error {
 				if c.Here() {
-					return errors.New("no gateway runs for this workspace; start it with etui serve")
+					return phrase.Errorf("no gateway runs for this workspace; start it with etui serve")
 				}
 				var made server.MadeLink
 				if err := c.Do(cmd.Context(), http.MethodPost, "/admin/console", link, &made); err != nil {

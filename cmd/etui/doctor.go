@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/doctor"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +33,7 @@ Nothing is attacked where nothing is isolated.`,
 					return err
 				}
 			} else {
-				fmt.Fprint(out, describeReport(report, terminal.Width()))
+				fmt.Fprint(out, describeReport(at.Language, report, terminal.Width()))
 			}
 			sick := 0
 			for _, f := range report {
@@ -41,7 +42,7 @@ Nothing is attacked where nothing is isolated.`,
 				}
 			}
 			if sick > 0 {
-				return fmt.Errorf("%d of %d checks failed", sick, len(report))
+				return phrase.Errorf("%d of %d checks failed", sick, len(report))
 			}
 			return nil
 		},
@@ -49,34 +50,38 @@ Nothing is attacked where nothing is isolated.`,
 }
 
 func examine(ctx context.Context, at *place) []doctor.Finding {
+	lang := at.Language
+	if at.JSON { // programs read English
+		lang = phrase.English
+	}
 	report := []doctor.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	w, waits, err := at.read(ctx)
 	switch {
 	case err != nil:
-		return append(report, doctor.Finding{Check: "configuration", Says: err.Error()})
+		return append(report, doctor.Finding{Check: "configuration", Says: phrase.Say(lang, err)})
 	case waits != nil:
 		return append(report,
-			doctor.Finding{Check: "configuration", OK: true, Says: w.File + " has no mistake in its keys and values; the rest is examined once it is confirmed"},
-			doctor.Finding{Check: "confirmed", Says: waits.Says(), Do: waits.Do()})
+			doctor.Finding{Check: "configuration", OK: true, Says: phrase.In(lang, "%s has no mistake in its keys and values; the rest is examined once it is confirmed", w.File)},
+			doctor.Finding{Check: "confirmed", Says: waits.Says(lang), Do: waits.Do(lang)})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
 		if terminal.Is(at.Err) {
-			fmt.Fprintln(at.Err, "etui: trying what protects you here; this takes a moment")
+			phrase.Fprintf(at.Err, at.Language, "etui: trying what protects you here; this takes a moment\n")
 		}
 	})
 	defer waiting.Stop()
-	return append(report, doctor.Examine(ctx, w, app.Subject(w, at.settings(nil)))...)
+	return append(report, doctor.Examine(ctx, lang, w, app.Subject(w, at.settings(nil)))...)
 }
 
 // describeReport writes a report for people.
-func describeReport(report []doctor.Finding, width int) string {
+func describeReport(lang string, report []doctor.Finding, width int) string {
 	var b strings.Builder
 	titles := map[string]string{doctor.Protects: "What protects you here", doctor.Gap: "What does not, and how to change that"}
 	section := ""
 	for _, f := range report {
 		if f.Section != section {
 			section = f.Section
-			fmt.Fprintf(&b, "\n%s\n", titles[section])
+			b.WriteString("\n" + phrase.Word(lang, titles[section]) + "\n")
 		}
 		mark := "ok  "
 		switch {
@@ -85,7 +90,7 @@ func describeReport(report []doctor.Finding, width int) string {
 		case f.Section == doctor.Gap:
 			mark = "!   "
 		}
-		b.WriteString(terminal.Hanging(fmt.Sprintf("%s  %-13s ", mark, f.Check), f.Says, width))
+		b.WriteString(terminal.Hanging(mark+"  "+terminal.Padded(phrase.Word(lang, f.Check), 13)+" ", f.Says, width))
 		if f.Do != "" {
 			b.WriteString(terminal.Hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/phrase"
 )
 
 func evalCommand(at *place) *cobra.Command {
@@ -45,13 +47,14 @@ too; vectors are kept in the state folder.`,
 	c.Flags().StringVar(&o.Usage, "usage", "", "past questions that vote, in `FILE`")
 	c.Flags().StringVar(&o.Enriched, "enriched", "", "more texts about the tools, in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().IntVar(&o.Limit, "limit", 8, "how many tools would be sent for a question")
-	c.MarkFlagsMutuallyExclusive("run", "score")
-	c.MarkFlagsMutuallyExclusive("score", "usage", "enriched")
 	return c
 }
 
 func measureSets(ctx context.Context, at *place, args []string, o eval.Options) error {
 	console := at.Console
+	if o.Score != "" && cmp.Or(o.Run, o.Usage, o.Enriched) != "" || o.Usage != "" && o.Enriched != "" {
+		return config.Usagef("--score goes without --run, --usage and --enriched, and --usage without --enriched")
+	}
 	if o.Limit < 1 {
 		return config.Usagef("--limit must be above zero")
 	}
@@ -66,7 +69,7 @@ func measureSets(ctx context.Context, at *place, args []string, o eval.Options) 
 		}
 		o.Vectors = app.Measured(ctx, w, at.quiet(w.Config.Log), func(done, all int) {
 			if terminal.Is(console.Err) {
-				fmt.Fprintf(console.Err, "vectors: %d of %d\n", done, all)
+				phrase.Fprintf(console.Err, console.Language, "vectors: %d of %d\n", done, all)
 			}
 		})
 	}
@@ -82,13 +85,13 @@ func measureSets(ctx context.Context, at *place, args []string, o eval.Options) 
 		}
 		for i, p := range r.Problems {
 			if i == maxProblems {
-				fmt.Fprintf(console.Err, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
+				phrase.Fprintf(console.Err, console.Language, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
 				break
 			}
 			fmt.Fprintln(console.Err, p)
 		}
 		if terminal.Is(console.Err) {
-			fmt.Fprintf(console.Err, "%s: %d questions\n", r.Set, r.Queries)
+			phrase.Fprintf(console.Err, console.Language, "%s: %d questions\n", r.Set, r.Queries)
 		}
 		results = append(results, r)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // gateway answers the commands: one that runs, or one in this process.
@@ -68,7 +68,7 @@ func (g *gateway) using(ctx context.Context, use app.Config, ask func(*client.Cl
 	}
 	defer func() {
 		if closing := e.Close(); err == nil && closing != nil {
-			err = fmt.Errorf("closing: %w", closing)
+			err = phrase.Errorf("closing: %w", closing)
 		}
 	}()
 	c := client.Here(e.HTTP, key)

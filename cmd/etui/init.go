@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -54,7 +54,7 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 			return err
 		}
 	}
-	s, absent, err := askStarter(ctx, at.Questions(yes))
+	s, absent, err := askStarter(ctx, at, at.Questions(yes))
 	if err != nil {
 		return err
 	}
@@ -73,43 +73,46 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 		return err
 	}
 	if _, err := workdir.Open(filepath.Dir(file), "", os.Environ()); err != nil {
-		return fmt.Errorf("%s is written, but cannot be used: %w", file, err)
+		return phrase.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return at.Print(map[string]string{"config": file}, func() string { return begun(s, file, dir, absent) })
+	return at.Print(map[string]string{"config": file}, func() string { return begun(at.Language, s, file, dir, absent) })
 }
 
 // begun says what was written and what to do next.
-func begun(s config.Starter, file, dir, absent string) string {
-	text := "Wrote " + terminal.ShortPath(file) + ".\n" + absent
+func begun(lang string, s config.Starter, file, dir, absent string) string {
+	text := phrase.In(lang, "Wrote %s.\n", terminal.ShortPath(file)) + absent
 	switch service, named := config.ServiceOf(s.Provider); {
 	case s.KeySet || !named || service.Local:
 	case service.BaseURL == "":
-		text += fmt.Sprintf("%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)
+		text += phrase.In(lang, "%s is not set: set it, and remove the # before api_key in the file.\n", s.Key)
 	default:
-		text += fmt.Sprintf("%s is not set: set it before you start.\n", s.Key)
+		text += phrase.In(lang, "%s is not set: set it before you start.\n", s.Key)
 	}
 	at := ""
 	if dir != "" {
 		at = " --workspace " + dir
 	}
-	for _, found := range []struct{ name, use string }{
-		{"AGENTS.md", "the agent reads it with each message"}, {".mcp.json", "etui" + at + " mcp import .mcp.json takes its servers over"},
-	} {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(file), found.name)); err == nil {
-			text += fmt.Sprintf("%s is here: %s.\n", found.name, found.use)
-		}
+	here := func(name string) bool {
+		_, err := os.Stat(filepath.Join(filepath.Dir(file), name))
+		return err == nil
 	}
-	return text + fmt.Sprintf("\nNext:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other programs\n  etui%s doctor    check the setup\n", at, at, at)
+	if here("AGENTS.md") {
+		text += phrase.In(lang, "AGENTS.md is here: the agent reads it with each message.\n")
+	}
+	if here(".mcp.json") {
+		text += phrase.In(lang, ".mcp.json is here: etui%s mcp import .mcp.json takes its servers over.\n", at)
+	}
+	return text + phrase.In(lang, "\nNext:\n  etui%s chat      talk to the agent\n  etui%s serve     start the gateway, for other programs\n  etui%s doctor    check the setup\n", at, at, at)
 }
 
 // askStarter asks the four questions, or three: the offline model has no name. Absent tells that the
 // provider does not offer the model.
-func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, absent string, err error) {
-	if s.Instructions, err = q.Ask(ctx, "What does the agent do?", "You help with the files in this folder.", nil); err != nil {
+func askStarter(ctx context.Context, at *place, q *terminal.Questions) (s config.Starter, absent string, err error) {
+	if s.Instructions, err = q.Ask(ctx, at.Say("What does the agent do?"), at.Say("You help with the files in this folder."), nil); err != nil {
 		return s, "", err
 	}
 	provider, model := app.Provider(os.Getenv)
-	s.Provider, err = q.Ask(ctx, "Which model: offline, openai, anthropic, gemini, ollama, or a URL?", provider, func(answer string) error {
+	s.Provider, err = q.Ask(ctx, at.Say("Which model: offline, openai, anthropic, gemini, ollama, or a URL?"), provider, func(answer string) error {
 		u, err := url.Parse(answer)
 		if _, named := config.ServiceOf(answer); answer != "offline" && !named && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 			return config.Usagef("%q is not offline, %s or a URL such as http://127.0.0.1:8080/v1", answer, config.ServiceNames())
@@ -131,13 +134,13 @@ func askStarter(ctx context.Context, q *terminal.Questions) (s config.Starter, a
 		s.Key, key = service.Key(os.Getenv)
 		s.KeySet = key != "" && (named || s.Provider == provider)
 		offered, _ := app.Offered(ctx, s.Provider, os.Getenv)
-		usual, says := app.Suggest(offered, model)
-		if s.Model, err = q.Ask(ctx, says+"What does the provider call the model?", usual, nil); err != nil {
+		usual, says := app.Suggest(at.Language, offered, model)
+		if s.Model, err = q.Ask(ctx, says+at.Say("What does the provider call the model?"), usual, nil); err != nil {
 			return s, "", err
 		}
-		absent = app.Absent(offered, s.Model)
+		absent = app.Absent(at.Language, offered, s.Model)
 	}
-	writes, err := q.Ask(ctx, "May the agent change files here and run programs, isolated in a sandbox?", "yes", func(answer string) error {
+	writes, err := q.Ask(ctx, at.Say("May the agent change files here and run programs, isolated in a sandbox?"), "yes", func(answer string) error {
 		if answer != "yes" && answer != "no" {
 			return config.Usagef("%q is not yes or no", answer)
 		}

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -26,8 +25,8 @@ func main() {
 		number, _ := again.(syscall.Signal)
 		os.Exit(128 + int(number)) // as shells report it
 	}()
-	lang := phrase.Match(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG")))
-	code := run(ctx, os.Args[1:], &terminal.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Language: lang})
+	console := &terminal.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Language: phrase.Locale(os.Getenv)}
+	code := run(ctx, os.Args[1:], console)
 	stop()
 	os.Exit(code)
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/recall"
 	"github.com/etui-run/etui/server/api"
 	"github.com/spf13/cobra"
@@ -58,35 +58,35 @@ Lines that the agent adds meanwhile are kept.`,
 	}
 }
 
-func describeMemory(r recall.Remembered) string {
+func describeMemory(lang string, r recall.Remembered) string {
 	if r.Owner == "" {
-		return "Nothing is remembered here: etui does not know who is writing. Name somebody with --as.\n"
+		return phrase.In(lang, "Nothing is remembered here: etui does not know who is writing. Name somebody with --as.\n")
 	}
 	var b strings.Builder
 	of := r.Owner
 	if of == "main" {
-		of = "you at this terminal"
+		of = phrase.Word(lang, "you at this terminal")
 	}
-	fmt.Fprintf(&b, "%s remembers of %s:\n", r.Agent, of)
+	phrase.Fprintf(&b, lang, "%s remembers of %s:\n", r.Agent, of)
 	part := func(heading, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			b.WriteString("\n" + heading + "\n" + terminal.Indented("  ", text, terminal.Width()))
 		}
 	}
-	part("Memory", r.Text)
+	part(phrase.Word(lang, "Memory"), r.Text)
 	for _, n := range r.Notes {
-		part("Notes of "+n.Day, n.Text)
+		part(phrase.In(lang, "Notes of %s", n.Day), n.Text)
 	}
 	if r.Text == "" && len(r.Notes) == 0 {
-		b.WriteString("\nNothing yet.\n")
+		phrase.Fprintf(&b, lang, "\nNothing yet.\n")
 	}
-	part("What everybody's conversations read", r.Shared)
+	part(phrase.Word(lang, "What everybody's conversations read"), r.Shared)
 	return b.String()
 }
 
-func describeRecalled(r api.Recalled) string {
+func describeRecalled(lang string, r api.Recalled) string {
 	if len(r.Found) == 0 {
-		return "Nothing was found.\n"
+		return phrase.In(lang, "Nothing was found.\n")
 	}
 	var b strings.Builder
 	for _, f := range r.Found {
@@ -108,13 +108,13 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 		return err
 	}
 	if text == r.Text {
-		return c.Print(api.Edited{Memory: text}, func() string { return "Nothing was changed.\n" })
+		return c.Print(api.Edited{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
 	}
 	var e api.Edited
 	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}
 	return c.Print(e, func() string {
-		return fmt.Sprintf("The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory))
+		return phrase.In(c.Language, "The memory of %s has %d bytes now.\n", r.Owner, len(e.Memory))
 	})
 }

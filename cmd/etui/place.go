@@ -89,7 +89,7 @@ func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
 	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {
 		return false
 	}
-	return at.Questions(false).Agree(ctx, printable.Text(u.Says())+"\nIs this yours, and may it do that?")
+	return at.Questions(false).Agree(ctx, printable.Text(u.Says(at.Language))+"\n"+at.Say("Is this yours, and may it do that?"))
 }
 
 // servers are the commands about MCP servers of the workspace.

@@ -51,7 +51,8 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), at, args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with a change only that, with --baseline its own)")
+	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: all, naive, direct, preselect, bridge, native, auto, configured (default: "+
+		"all but the last; with a change only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -102,7 +103,7 @@ func runReplay(ctx context.Context, at *place, files []string, f replayFlags) er
 				models = append(models, m.Model)
 			}
 		}
-		_, err = io.WriteString(at.Out, compared.Text(f.turns)+replay.Unpriced(models))
+		_, err = io.WriteString(at.Out, compared.Text(at.Language, f.turns)+replay.Unpriced(at.Language, models))
 	}
 	if err != nil {
 		return err

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,6 +25,7 @@ import (
 	"github.com/etui-run/etui/inbox"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
@@ -81,8 +80,8 @@ func agents() action {
 					}
 					return nil
 				},
-				run: send(http.MethodPut, "/api/agents/{}", &change, func(s agent.Status) string {
-					return report.Agents([]agent.Status{s})
+				run: send(http.MethodPut, "/api/agents/{}", &change, func(lang string, s agent.Status) string {
+					return report.Agents(lang, []agent.Status{s})
 				}),
 			},
 		},
@@ -117,8 +116,8 @@ their conversation.`,
 					}
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x approval.Approval) string {
-					return fmt.Sprintf("%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(lang string, x approval.Approval) string {
+					return phrase.In(lang, "%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),
 			},
 			{
@@ -126,15 +125,15 @@ their conversation.`,
 				example: "  etui approvals deny k3f9ab --reason 'not on Fridays'",
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
 				check:   func(*call) error { said.Approved = new(bool); return nil },
-				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(x approval.Approval) string {
-					return fmt.Sprintf("%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(lang string, x approval.Approval) string {
+					return phrase.In(lang, "%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
 				}),
 			},
 			{
 				use: "revoke ID", short: "Take back an approval that counts always", needs: changes,
 				example: "  etui approvals revoke k3f9ab",
-				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func([]approval.Grant) string {
-					return "Revoked: calls are asked about again.\n"
+				run: send(http.MethodDelete, "/admin/approvals/{}", nil, func(lang string, _ []approval.Grant) string {
+					return phrase.In(lang, "Revoked: calls are asked about again.\n")
 				}),
 			},
 		},
@@ -160,24 +159,24 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 			{
 				use: "test NAME", short: "Ask the platform which account a channel has", needs: records,
 				example: "  etui channels test telegram",
-				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(x server.ChannelAccount) string {
-					return fmt.Sprintf("%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
+				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(lang string, x server.ChannelAccount) string {
+					return phrase.In(lang, "%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
 				}),
 			},
 			{
 				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records,
 				example: "  etui channels pair K3F9ABCD",
 				check:   func(c *call) error { code.Code = c.args[0]; return nil },
-				run: send(http.MethodPost, "/admin/channels/pair", &code, func(p channel.Pairing) string {
-					name, user := cmp.Or(printable.OneLine(p.Name), "the person"), printable.OneLine(p.User)
-					return fmt.Sprintf("%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", name, user, p.Channel)
+				run: send(http.MethodPost, "/admin/channels/pair", &code, func(lang string, p channel.Pairing) string {
+					name, user := cmp.Or(printable.OneLine(p.Name), phrase.Word(lang, "the person")), printable.OneLine(p.User)
+					return phrase.In(lang, "%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", name, user, p.Channel)
 				}),
 			},
 			{
 				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records,
 				example: "  etui channels unpair telegram 4711",
-				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(p channel.Pairing) string {
-					return fmt.Sprintf("%s cannot write to %s any more.\n", p.User, p.Channel)
+				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(lang string, p channel.Pairing) string {
+					return phrase.In(lang, "%s cannot write to %s any more.\n", p.User, p.Channel)
 				}),
 			},
 			{
@@ -185,8 +184,8 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 				example: "  etui channels send telegram 4711 \"the deployment is done\"",
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
 				check:   func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
-				run: send(http.MethodPost, "/admin/channels/{}/send", &m, func(server.ChannelMessage) string {
-					return "Sent.\n"
+				run: send(http.MethodPost, "/admin/channels/{}/send", &m, func(lang string, _ server.ChannelMessage) string {
+					return phrase.In(lang, "Sent.\n")
 				}),
 			},
 		},
@@ -196,11 +195,11 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 func cron() action {
 	var t schedule.Task
 	var catchUp string
-	one := func(use, short, method, path, says string) action {
+	one := func(use, short, method, path, english string) action {
 		return action{
 			use: use + " ID", short: short, needs: changes | records, example: "  etui cron " + use + " k3f9ab",
-			run: send(method, "/admin/tasks/{}"+path, nil, func(t schedule.Task) string {
-				return fmt.Sprintf("Task %s %s.\n", t.ID, says)
+			run: send(method, "/admin/tasks/{}"+path, nil, func(lang string, t schedule.Task) string {
+				return phrase.In(lang, english+"\n", t.ID)
 			}),
 		}
 	}
@@ -231,27 +230,24 @@ name of its user and with the rights of that user at that moment; its answer is 
 					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], schedule.CatchUp(catchUp)
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/tasks", &t, func(t schedule.Task) string {
-					return fmt.Sprintf("Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Upcoming(), client.SessionName(t.Key))
+				run: send(http.MethodPost, "/admin/tasks", &t, func(lang string, t schedule.Task) string {
+					return phrase.In(lang, "Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Upcoming(), client.SessionName(t.Key))
 				}),
 			},
 			{
 				use: "list", short: "List the tasks, and when they run", needs: records,
-				run: get("/admin/tasks", report.Table[schedule.Task]{
-					None: "There are no tasks.\n",
-					Head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"}, Row: report.TaskRow,
-				}.Text),
+				run: get("/admin/tasks", report.Tasks),
 			},
-			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "is paused"),
-			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "runs again"),
-			one("run", "Run a task now, whatever its times", http.MethodPost, "/run", "has sent its message"),
-			one("remove", "Remove a task", http.MethodDelete, "", "is removed"),
+			one("pause", "Leave a task out until it is resumed", http.MethodPost, "/pause", "Task %s is paused."),
+			one("resume", "Let a paused task run again", http.MethodPost, "/resume", "Task %s runs again."),
+			one("run", "Run a task now, whatever its times", http.MethodPost, "/run", "Task %s has sent its message."),
+			one("remove", "Remove a task", http.MethodDelete, "", "Task %s is removed."),
 		},
 	}
 }
 
 func inboxItems() action {
-	one := func(use, short, method, path string, needs needs, text func(inbox.Item) string) action {
+	one := func(use, short, method, path string, needs needs, text func(string, inbox.Item) string) action {
 		return action{
 			use: use + " ID", short: short, needs: needs, example: "  etui inbox " + use + " 17",
 			check: func(c *call) error {
@@ -296,10 +292,7 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 		actions: []action{
 			{
 				use: "list", short: "List the API keys",
-				run: get("/admin/keys", report.Table[server.KeyStatus]{
-					None: "There are no API keys.\n", Wide: true,
-					Head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"}, Row: report.KeyRow,
-				}.Text),
+				run: get("/admin/keys", report.Keys),
 			},
 			{
 				use: "add NAME", short: "Make an API key, and show it once", needs: changes,
@@ -320,12 +313,12 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 					return nil
 				},
 				run: func(ctx context.Context, c *call) error {
-					return send(http.MethodPost, "/admin/keys", n, func(made server.MadeKey) string {
+					return send(http.MethodPost, "/admin/keys", n, func(lang string, made server.MadeKey) string {
 						if made.Problem != "" {
-							fmt.Fprintf(c.Err, "warning: %s is refused for now: %s\n", made.Name, made.Problem)
+							phrase.Fprintf(c.Err, lang, "warning: %s is refused for now: %s\n", made.Name, phrase.Word(lang, made.Problem))
 						}
 						if made.Note != "" {
-							fmt.Fprintf(c.Err, "warning: %s\n", made.Note)
+							phrase.Fprintf(c.Err, lang, "warning: %s\n", phrase.Word(lang, made.Note))
 						}
 						return made.Secret + "\n"
 					})(ctx, c)
@@ -334,8 +327,8 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 			{
 				use: "revoke NAME", short: "Revoke an API key: it is refused from now on", needs: changes,
 				example: "  etui keys revoke phone",
-				run: send(http.MethodDelete, "/admin/keys/{}", nil, func(done map[string]string) string {
-					return fmt.Sprintf("The key %s is revoked.\n", done["revoked"])
+				run: send(http.MethodDelete, "/admin/keys/{}", nil, func(lang string, done map[string]string) string {
+					return phrase.In(lang, "The key %s is revoked.\n", done["revoked"])
 				}),
 			},
 		},
@@ -359,7 +352,7 @@ func mcpServers() action {
 					return err
 				}
 				list := servers.List(all)
-				return c.Print(list, func() string { return servers.DescribeList(list) })
+				return c.Print(list, func() string { return servers.DescribeList(c.Language, list) })
 			},
 		}, {
 			use: "serve", short: "Be an MCP server on standard input and output, for clients that start one", needs: changes,
@@ -466,7 +459,7 @@ checks that none was changed, removed or added.`,
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}}
 			q.Set("denied", strconv.FormatBool(f.Denied))
 			q.Set("limit", strconv.Itoa(f.Limit))
-			return get("/admin/audit?"+q.Encode(), report.Decisions().Text)(ctx, c)
+			return get("/admin/audit?"+q.Encode(), report.Decisions)(ctx, c)
 		},
 		actions: []action{{
 			use: "verify", short: "Check that no record of the audit was changed, removed or added", needs: records,
@@ -483,10 +476,10 @@ together with etui's own note of the end, or that the whole audit was written an
 				path := "/admin/audit/verify?" + url.Values{"head": {head}}.Encode()
 				err := c.client.Do(ctx, http.MethodGet, path, nil, &v)
 				if err == nil {
-					err = c.Print(v, func() string { return report.Verdict(v) })
+					err = c.Print(v, func() string { return report.Verdict(c.Language, v) })
 				}
 				if err == nil && !v.Unbroken {
-					err = errors.New("the audit is broken")
+					err = phrase.Errorf("the audit is broken")
 				}
 				return err
 			},
@@ -564,8 +557,8 @@ messages do; the turns of all channels are erased.`,
 				},
 				run: func(ctx context.Context, c *call) error {
 					q := url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}
-					return send(http.MethodDelete, "/api/usage?"+q.Encode(), nil, func(f api.Forgotten) string {
-						return printable.Count(f.Erased, "turn") + " erased.\n"
+					return send(http.MethodDelete, "/api/usage?"+q.Encode(), nil, func(lang string, f api.Forgotten) string {
+						return phrase.In(lang, "%s erased.\n", phrase.Count(lang, f.Erased, "turn"))
 					})(ctx, c)
 				},
 			},

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -36,6 +37,7 @@ const (
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, console *terminal.Console) int {
+	console.Words = func(english string, args ...any) string { return phrase.In(console.Language, english, args...) }
 	secrets := &secret.Known{}
 	if err := secrets.Set("the environment", config.EnvironmentSecrets(os.Environ())...); err != nil {
 		fmt.Fprintf(console.Err, "etui: %v\n", err)
@@ -49,15 +51,14 @@ func run(ctx context.Context, args []string, console *terminal.Console) int {
 	if err == nil {
 		return code
 	}
-	says := secrets.Redactor().Error(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		says = errors.New("interrupted")
+		err = phrase.Errorf("interrupted")
 	}
 	if slices.Contains(args, "--json") || slices.Contains(args, "--json=true") { // even if the mistake comes before it
-		describeFailure(console.Err, says)
+		describeFailure(console.Err, secrets.Redactor().Error(err))
 		return code
 	}
-	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(secret.URLs(says.Error())))
+	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(secret.URLs(secrets.Redactor().Text(phrase.Say(console.Language, err)))))
 	return code
 }
 
@@ -141,6 +142,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	}
 	addCompletion(g, root)
 	help.CheckArguments(root)
+	help.Localize(console.Language, root)
 	return root
 }
 

@@ -37,19 +37,29 @@ func TestHelp(t *testing.T) {
 	look(root)
 }
 
-// TestSummariesAreChinese: with LANG=zh_CN the help of every command has a summary in Chinese.
-func TestSummariesAreChinese(t *testing.T) {
+// TestHelpIsChinese: with LANG=zh_CN all that the help says of commands and flags is in Chinese.
+func TestHelpIsChinese(t *testing.T) {
 	t.Parallel()
 	var look func(c *cobra.Command)
+	seen := 0
 	look = func(c *cobra.Command) {
-		if c.IsAvailableCommand() && c.Name() != "completion" && !chat.Chinese(phrase.Word(phrase.Chinese, c.Short)) {
-			t.Errorf("%s has no Chinese: %q", c.CommandPath(), c.Short)
+		is := func(what, text string) {
+			if seen++; text != "" && !chat.Chinese(text) {
+				t.Errorf("%s has no Chinese %s: %q", c.CommandPath(), what, text)
+			}
 		}
+		is("summary", c.Short)
+		is("help", c.Long)
+		c.Flags().VisitAll(func(f *pflag.Flag) { is("flag "+f.Name, f.Usage) })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { is("flag "+f.Name, f.Usage) })
 		for _, sub := range c.Commands() {
 			look(sub)
 		}
 	}
-	look(newRoot(&terminal.Console{}, &secret.Known{}))
+	look(newRoot(&terminal.Console{Language: phrase.Chinese}, &secret.Known{}))
+	if seen < 500 {
+		t.Errorf("only %d texts were looked at", seen)
+	}
 }
 
 // TestFlagsHaveTheirDefaults: commands of one kind of thing share variables, and what one of

@@ -19,8 +19,8 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 func serveCommand(at *place) *cobra.Command {
@@ -77,7 +77,7 @@ func serveWorkspace(ctx context.Context, at *place) error {
 		heed(ctx, at, s, stop)
 	})
 	err = s.Run(ctx, func() {
-		fmt.Fprintln(at.Err, "etui: stopping; running turns may end first; a second signal ends etui at once")
+		phrase.Fprintf(at.Err, at.Language, "etui: stopping; running turns may end first; a second signal ends etui at once\n")
 	})
 	stop()
 	heeding.Wait()
@@ -108,44 +108,44 @@ func heed(ctx context.Context, at *place, s *app.Server, stop func()) {
 // greet says where to go and what to try.
 func greet(at *place, s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(at.Out, "etui %s serves %s at %s (ready in %d ms)\n", version(), printable.Count(s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	fmt.Fprintf(at.Out, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models())
+	phrase.Fprintf(at.Out, at.Language, "etui %s serves %s at %s (ready in %d ms)\n", version(), phrase.Count(at.Language, s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
+	phrase.Fprintf(at.Out, at.Language, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models(at.Language))
 	if s.Admin != "" {
-		fmt.Fprintf(at.Out, "  admin API  %s\n", s.Admin)
+		phrase.Fprintf(at.Out, at.Language, "  admin API  %s\n", s.Admin)
 	}
 	if at.OnTerminal() { // a log would keep the link
-		fmt.Fprintf(at.Out, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
+		phrase.Fprintf(at.Out, at.Language, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(at.Out, terminal.Hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), terminal.Width()))
+	fmt.Fprint(at.Out, terminal.Hanging("  "+terminal.Padded(at.Say("sandbox"), 9)+"  ", phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
 	if !w.Found {
-		fmt.Fprintf(at.Out, "  There is no etui.yaml; everything has its default value.\n")
+		phrase.Fprintf(at.Out, at.Language, "  There is no etui.yaml; everything has its default value.\n")
 	}
 	if all, failed := s.Skills().Snapshot().All(), s.Skills().Snapshot().Failed(); len(all)+len(failed) > 0 {
-		text := fmt.Sprintf("%d of %d enabled", len(s.Skills().ListEnabled()), len(all))
+		text := phrase.In(at.Language, "%d of %d enabled", len(s.Skills().ListEnabled()), len(all))
 		if len(failed) > 0 {
-			text += ", " + printable.Count(len(failed), "file") + " cannot be used"
+			text += phrase.In(at.Language, ", %s cannot be used", phrase.Count(at.Language, len(failed), "file"))
 		}
-		fmt.Fprintf(at.Out, "  skills     %s; see etui skills list\n", text)
+		phrase.Fprintf(at.Out, at.Language, "  skills     %s; see etui skills list\n", text)
 	}
 	if list := w.Config.Channels; len(list) > 0 {
 		names := make([]string, len(list))
 		for i, c := range list {
 			names[i] = c.Name
 		}
-		fmt.Fprintf(at.Out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
+		phrase.Fprintf(at.Out, at.Language, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
 	}
 	if s.Config.Learning.Keep {
-		fmt.Fprintf(at.Out, "  usage      past turns are kept; see etui usage show\n")
+		phrase.Fprintf(at.Out, at.Language, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
-		fmt.Fprintf(at.Out, "  warning: %v\n", warning)
+		phrase.Fprintf(at.Out, at.Language, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere() {
-		fmt.Fprintf(at.Out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
+		phrase.Fprintf(at.Out, at.Language, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
-		fmt.Fprint(at.Out, hints(s.URL))
+		fmt.Fprint(at.Out, hints(at.Language, s.URL))
 	}
 }
 
@@ -163,12 +163,12 @@ Stop with Ctrl-C.
 
 // hints says what to try with the demo at a URL. Commands find a gateway at the usual
 // address by themselves, unless they run in another workspace.
-func hints(url string) string {
+func hints(lang, url string) string {
 	etui := program()
 	if _, err := os.Stat(config.File); err == nil || url != "http://127.0.0.1:3884" {
 		etui += " --demo"
 	}
-	return strings.NewReplacer("ETUI", etui, "URL", url).Replace(tryThis)
+	return strings.NewReplacer("ETUI", etui, "URL", url).Replace(phrase.In(lang, tryThis))
 }
 
 // program is how this program was called.

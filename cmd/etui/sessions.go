@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/spf13/pflag"
@@ -59,9 +59,9 @@ SESSION is the name that the list shows, or a part of it that no other session h
 					}
 					return c.Print(list, func() string {
 						if len(list) == 0 && (user != "" || len(c.args) > 0) {
-							return "No conversation fits; etui sessions list shows all.\n"
+							return phrase.In(c.Language, "No conversation fits; etui sessions list shows all.\n")
 						}
-						return describeSessions(list)
+						return describeSessions(c.Language, list)
 					})
 				},
 			},
@@ -84,8 +84,8 @@ is unknown (?), and outcomes that came after their turn.`,
 					if err != nil {
 						return err
 					}
-					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(x inspect.Conversation) string {
-						return conversation.Transcript(x, terminal.Width())
+					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(lang string, x inspect.Conversation) string {
+						return conversation.Transcript(lang, x, terminal.Width())
 					})(ctx, c)
 				},
 			},
@@ -125,12 +125,12 @@ then SESSION must be the whole name.`,
 						return config.Usagef("with --yes, write the whole name: %s", name)
 					}
 					if !yes {
-						if err := c.Confirm("Delete %s with %s?", s.Key, printable.Count(s.Messages, "message")); err != nil {
+						if err := c.Confirm("Delete %s with %s?", s.Key, phrase.Count(c.Language, s.Messages, "message")); err != nil {
 							return err
 						}
 					}
-					return send(http.MethodDelete, client.SessionPath(s.Key), nil, func(done api.DeletedSession) string {
-						return fmt.Sprintf("%s is deleted.\n", done.Deleted)
+					return send(http.MethodDelete, client.SessionPath(s.Key), nil, func(lang string, done api.DeletedSession) string {
+						return phrase.In(lang, "%s is deleted.\n", done.Deleted)
 					})(ctx, c)
 				},
 			},
@@ -138,7 +138,7 @@ then SESSION must be the whole name.`,
 	}
 }
 
-func describeSessions(list []session.Summary) string {
+func describeSessions(lang string, list []session.Summary) string {
 	return report.Table[branch]{
 		None: "There are no conversations.\n", Head: []string{"LAST MESSAGE", "MESSAGES", "SESSION"},
 		Row: func(s branch) []string {
@@ -158,7 +158,7 @@ func describeSessions(list []session.Summary) string {
 			}
 			return "    " + ansi.Truncate(title, terminal.Width()-4, "…") + "\n"
 		},
-	}.Text(tree(list))
+	}.Text(lang, tree(list))
 }
 
 // branch is a session in a tree.

@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
@@ -110,9 +110,9 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 						return config.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 					}
 					toolset := map[string]string{"agent": agent, "skill": c.args[0]}
-					return send(http.MethodPut, "/api/skills", toolset, func(s api.Toolsets) string {
-						tools := printable.Count(s.Tools, "tool")
-						return fmt.Sprintf("The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, tools, s.Tokens[s.Active])
+					return send(http.MethodPut, "/api/skills", toolset, func(lang string, s api.Toolsets) string {
+						tools := phrase.Count(lang, s.Tools, "tool")
+						return phrase.In(lang, "The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, tools, s.Tokens[s.Active])
 					})(ctx, c)
 				},
 			}),
@@ -131,8 +131,8 @@ there. --all approves every tool that is held back.`,
 					}
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/skills/{}/approve", &change, func(s admin.Approval) string {
-					return fmt.Sprintf("%s is %s. Approved: %s.\n", s.Name, standing(s.SkillStatus), strings.Join(s.Approved, ", "))
+				run: send(http.MethodPost, "/admin/skills/{}/approve", &change, func(lang string, s admin.Approval) string {
+					return phrase.In(lang, "%s is %s. Approved: %s.\n", s.Name, standing(lang, s.SkillStatus), strings.Join(s.Approved, ", "))
 				}),
 			}),
 			{
@@ -184,11 +184,11 @@ func listSkills(ctx context.Context, c *call, agent string) error {
 				return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
 			})
 		})
-		return describeSkillList(r.SkillList) + explanation.Toolsets(r.Toolsets)
+		return describeSkillList(c.Language, r.SkillList) + explanation.Toolsets(c.Language, r.Toolsets)
 	})
 }
 
-func describeSkillList(l admin.SkillList) string {
+func describeSkillList(lang string, l admin.SkillList) string {
 	var b strings.Builder
 	if len(l.Skills) > 0 {
 		b.WriteString(report.Table[admin.SkillStatus]{
@@ -198,24 +198,24 @@ func describeSkillList(l admin.SkillList) string {
 				if s.Provider != "" && s.Provider != "markdown" {
 					kind = s.Provider
 				}
-				return []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
+				return []string{s.Name, phrase.Word(lang, string(s.State)), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
 			},
 			Below: func(s admin.SkillStatus) (lines string) {
-				for _, note := range remarks(s) {
+				for _, note := range remarks(lang, s) {
 					lines += "    " + note + "\n"
 				}
 				return lines
 			},
-		}.Text(l.Skills))
+		}.Text(lang, l.Skills))
 	}
 	for _, f := range l.Failed {
-		fmt.Fprintf(&b, "failed: %s\n", terminal.ShortPath(f.Error))
+		phrase.Fprintf(&b, lang, "failed: %s\n", terminal.ShortPath(f.Error))
 	}
 	if l.Trouble != "" {
-		fmt.Fprintf(&b, "warning: %s\n", l.Trouble)
+		phrase.Fprintf(&b, lang, "warning: %s\n", l.Trouble)
 	}
 	if l.DroppedCalls > 0 {
-		fmt.Fprintf(&b, "warning: %d calls are missing in the history; they came faster than they could be written\n", l.DroppedCalls)
+		phrase.Fprintf(&b, lang, "warning: %d calls are missing in the history; they came faster than they could be written\n", l.DroppedCalls)
 	}
 	if len(l.Skills)+len(l.Failed) > 0 {
 		b.WriteByte('\n')
@@ -224,36 +224,36 @@ func describeSkillList(l admin.SkillList) string {
 }
 
 // remarks returns what a list says about a skill beside its row.
-func remarks(s admin.SkillStatus) (notes []string) {
+func remarks(lang string, s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
-		notes = append(notes, "the last good version stays in effect: "+terminal.ShortPath(s.Error))
+		notes = append(notes, phrase.In(lang, "the last good version stays in effect: %s", terminal.ShortPath(s.Error)))
 	}
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
 	}
 	if server := servers.Of(s); s.State == skill.Enabled {
 		if server.Err != "" {
-			notes = append(notes, fmt.Sprintf("the server is %s: %s", server.Phase, server.Err))
+			notes = append(notes, phrase.In(lang, "the server is %s: %s", server.Phase, server.Err))
 		}
 		if server.LeftOut > 0 {
-			notes = append(notes, printable.Count(server.LeftOut, "tool")+" left out, see etui skills show "+s.Name)
+			notes = append(notes, phrase.In(lang, "%s left out, see etui skills show %s", phrase.Count(lang, server.LeftOut, "tool"), s.Name))
 		}
 		if n := len(server.Held); n > 0 {
-			notes = append(notes, printable.Count(n, "tool")+" held back, see etui skills show "+s.Name)
+			notes = append(notes, phrase.In(lang, "%s held back, see etui skills show %s", phrase.Count(lang, n, "tool"), s.Name))
 		}
 	}
 	for _, other := range s.Shadows {
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", terminal.ShortPath(other.Source), other.Version)))
+		notes = append(notes, strings.TrimSpace(phrase.In(lang, "shadows %s %s", terminal.ShortPath(other.Source), other.Version)))
 	}
 	failures := 0
 	for _, n := range s.Counters.Failures {
 		failures += n
 	}
 	if failures > 0 {
-		notes = append(notes, printable.Count(failures, "call")+" failed")
+		notes = append(notes, phrase.In(lang, "%s failed", phrase.Count(lang, failures, "call")))
 	}
 	if len(s.Warnings) > 0 {
-		notes = append(notes, printable.Count(len(s.Warnings), "warning"))
+		notes = append(notes, phrase.Count(lang, len(s.Warnings), "warning"))
 	}
 	return notes
 }
@@ -262,12 +262,12 @@ func showSkill(ctx context.Context, c *call) error {
 	var s admin.SkillStatus
 	err := c.client.Do(ctx, http.MethodGet, skillPath(c.args[0]), nil, &s)
 	if t, ok := toolset(ctx, c.client, c.args[0]); ok && err != nil {
-		return c.Print(t, func() string { return describeToolset(t) })
+		return c.Print(t, func() string { return describeToolset(c.Language, t) })
 	}
 	if err != nil {
 		return err
 	}
-	return c.Print(s, func() string { return describeSkill(s) })
+	return c.Print(s, func() string { return describeSkill(c.Language, s) })
 }
 
 // shownToolset is a toolset with the number of its tools.
@@ -290,32 +290,32 @@ func toolset(ctx context.Context, c *client.Client, name string) (shownToolset, 
 	return shownToolset{s.Skills[i], s.Counts[name], s.Active == name}, true
 }
 
-func describeToolset(t shownToolset) string {
+func describeToolset(lang string, t shownToolset) string {
 	text := fmt.Sprintf("%s\n  %s\n\n", t.Name, t.Description)
-	state := "not active"
+	state := phrase.Word(lang, "not active")
 	if t.Active {
-		state = "active"
+		state = phrase.Word(lang, "active")
 	}
 	for _, line := range [][2]string{
-		{"kind", "toolset of " + printable.Count(t.Count, "tool")}, {"state", state}, {"tools", cmp.Or(strings.Join(t.Tools, ", "), "all")},
+		{"kind", phrase.In(lang, "toolset of %s", phrase.Count(lang, t.Count, "tool"))}, {"state", state}, {"tools", cmp.Or(strings.Join(t.Tools, ", "), phrase.Word(lang, "all"))},
 		{"aliases", strings.Join(t.Aliases, ", ")}, {"examples", strings.Join(t.Examples, " | ")}, {"channels", strings.Join(t.Channels, ", ")},
 	} {
 		if line[1] != "" {
-			text += fmt.Sprintf("  %-10s %s\n", line[0], line[1])
+			text += labelled(lang, line[0], line[1])
 		}
 	}
 	return text
 }
 
-func describeSkill(s admin.SkillStatus) string {
+func describeSkill(lang string, s admin.SkillStatus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", label, text)
+			b.WriteString(labelled(lang, label, text))
 		}
 	}
-	line("state", standing(s))
+	line("state", standing(lang, s))
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
 	line("risk", string(s.Risk))
 	line("version", s.Version)
@@ -335,36 +335,41 @@ func describeSkill(s admin.SkillStatus) string {
 		line("warning", text)
 	}
 	if d := s.Decision; d != nil {
-		line("decided", strings.TrimSpace(fmt.Sprintf("%s by %s %s", d.At.Local().Format(time.DateTime), cmp.Or(d.By, "somebody"), d.Why)))
+		line("decided", strings.TrimSpace(phrase.In(lang, "%s by %s %s", d.At.Local().Format(time.DateTime), cmp.Or(d.By, phrase.Word(lang, "somebody")), d.Why)))
 		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
 	}
 	if s.Server != nil {
-		servers.Describe(line, servers.Of(s))
+		servers.Describe(lang, line, servers.Of(s))
 	}
-	line("calls", countersText(s.Counters))
+	line("calls", countersText(lang, s.Counters))
 	return b.String()
 }
 
+// labelled is a line about a thing, behind a label.
+func labelled(lang, label, text string) string {
+	return "  " + terminal.Padded(phrase.Word(lang, label), 10) + " " + text + "\n"
+}
+
 // standing describes the state of a skill.
-func standing(s admin.SkillStatus) string {
+func standing(lang string, s admin.SkillStatus) string {
 	version := ""
 	if s.Version != "" {
-		version = ", version " + s.Version
+		version = phrase.In(lang, ", version %s", s.Version)
 	}
 	switch s.State {
 	case skill.Enabled:
-		return "enabled" + version
+		return phrase.Word(lang, "enabled") + version
 	case skill.Loaded:
-		return "loaded" + version + ", but not enabled: " + s.Why
+		return phrase.In(lang, "loaded%s, but not enabled: %s", version, s.Why)
 	}
-	return cmp.Or(s.Why, string(s.State))
+	return cmp.Or(s.Why, phrase.Word(lang, string(s.State)))
 }
 
-func countersText(c audit.Counters) string {
+func countersText(lang string, c audit.Counters) string {
 	if c.Calls == 0 {
-		return "none since etui started"
+		return phrase.Word(lang, "none since etui started")
 	}
-	text := fmt.Sprintf("%d since etui started, half of them within %.1f ms, 95 %% within %.1f ms", c.Calls, c.Median, c.P95)
+	text := phrase.In(lang, "%d since etui started, half of them within %.1f ms, 95 %% within %.1f ms", c.Calls, c.Median, c.P95)
 	for _, kind := range slices.Sorted(maps.Keys(c.Failures)) {
 		text += fmt.Sprintf("; %s %d", kind, c.Failures[kind])
 	}
@@ -381,16 +386,16 @@ func userName() string {
 	return cmp.Or(os.Getenv("USER"), "somebody")
 }
 
-func describeChanged(s admin.SkillStatus) string {
-	return fmt.Sprintf("%s is %s.\n", s.Name, standing(s))
+func describeChanged(lang string, s admin.SkillStatus) string {
+	return phrase.In(lang, "%s is %s.\n", s.Name, standing(lang, s))
 }
 
-func describeReload(r skill.Report) (text string) {
+func describeReload(lang string, r skill.Report) (text string) {
 	for _, p := range r.Problems {
-		text += fmt.Sprintf("failed: %v\n", p)
+		text += phrase.In(lang, "failed: %v\n", p)
 	}
-	loaded, problems := printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem")
-	return text + fmt.Sprintf("%s, %s, %s changed.\n", loaded, problems, printable.Count(r.Changed, "file"))
+	loaded, problems := phrase.Count(lang, len(r.Loaded), "skill"), phrase.Count(lang, len(r.Problems), "problem")
+	return text + phrase.In(lang, "%s, %s, %s changed.\n", loaded, problems, phrase.Count(lang, r.Changed, "file"))
 }
 
 func callRow(call audit.Record) []string {

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 )
 
@@ -24,8 +25,8 @@ func skillsOfFolder(at *place) []*cobra.Command {
 	return []*cobra.Command{
 		skillsFindCommand(at), skillsInstallCommand(at), skillsInstalledCommand(at), skillsUpdateCommand(at),
 		skillsRemoveCommand(at), skillsValidateCommand(at), openapis.Command(at.servers()),
-		skillsPinCommand(at, "pin", "Exclude a skill from updates", true),
-		skillsPinCommand(at, "unpin", "Include a skill in updates again", false),
+		skillsPinCommand(at, "pin", "Exclude a skill from updates", "Pinned %s.\n", true),
+		skillsPinCommand(at, "unpin", "Include a skill in updates again", "Unpinned %s.\n", false),
 	}
 }
 
@@ -75,7 +76,7 @@ func skillsFindCommand(at *place) *cobra.Command {
 				return errors.Join(errs...)
 			}
 			for _, err := range errs {
-				fmt.Fprintf(at.Err, "etui: %s\n", err)
+				fmt.Fprintf(at.Err, "etui: %s\n", phrase.Say(at.Language, err))
 			}
 			return at.Print(append([]hub.Found{}, found...), func() string {
 				return report.Table[hub.Found]{
@@ -84,11 +85,11 @@ func skillsFindCommand(at *place) *cobra.Command {
 					Row: func(f hub.Found) []string {
 						version := f.Version
 						if f.Installed {
-							version = strings.TrimSpace(version + " installed")
+							version = strings.TrimSpace(version + " " + phrase.Word(at.Language, "installed"))
 						}
 						return []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)}
 					},
-				}.Text(found)
+				}.Text(at.Language, found)
 			})
 		}),
 	}
@@ -140,7 +141,7 @@ func downloadProgress(console *terminal.Console) func(hub.Progress) {
 		return nil
 	}
 	return func(p hub.Progress) {
-		line := p.Step + " " + p.Name
+		line := phrase.Word(console.Language, p.Step) + " " + p.Name
 		switch {
 		case p.Step == "done":
 			line = ""
@@ -179,24 +180,24 @@ func printInstalled(console *terminal.Console, done *hub.Installed, words string
 		return errors.Join(json.NewEncoder(console.Out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
-		return fmt.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
+		return phrase.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
 	}
 	if err != nil {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(console.Out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
+	phrase.Fprintf(console.Out, console.Language, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, phrase.Count(console.Language, len(o.Files), "file"), describeSignature(console.Language, o))
 	for _, f := range o.Accepted {
-		fmt.Fprintf(console.Out, "  accepted: %s\n", f)
+		phrase.Fprintf(console.Out, console.Language, "  accepted: %s\n", f)
 	}
 	return nil
 }
 
-func describeSignature(o *hub.Origin) string {
+func describeSignature(lang string, o *hub.Origin) string {
 	if o.Signature == hub.Verified {
-		return "signed by " + printable.OneLine(o.Signer)
+		return phrase.In(lang, "signed by %s", printable.OneLine(o.Signer))
 	}
-	return string(o.Signature)
+	return phrase.Word(lang, string(o.Signature))
 }
 
 func spaced(s string) string {
@@ -225,25 +226,26 @@ func skillsInstalledCommand(at *place) *cobra.Command {
 			return at.Print(append([]hub.Installed{}, list...), func() string {
 				return report.Table[hub.Installed]{
 					None: "No skill is installed.\n",
-					Head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}, Row: installedRow,
-				}.Text(list)
+					Head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"},
+					Row:  func(s hub.Installed) []string { return installedRow(at.Language, s) },
+				}.Text(at.Language, list)
 			})
 		}),
 	}
 }
 
-func installedRow(s hub.Installed) []string {
+func installedRow(lang string, s hub.Installed) []string {
 	if s.Origin == nil {
-		return []string{s.Name, "-", "", "", "", "made here"}
+		return []string{s.Name, "-", "", "", "", phrase.Word(lang, "made here")}
 	}
 	var notes []string
 	if s.Origin.Pinned {
-		notes = append(notes, "pinned")
+		notes = append(notes, phrase.Word(lang, "pinned"))
 	}
 	if len(s.Changed) > 0 {
-		notes = append(notes, "changed: "+strings.Join(s.Changed, ", "))
+		notes = append(notes, phrase.In(lang, "changed: %s", strings.Join(s.Changed, ", ")))
 	}
-	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), string(s.Origin.Signature), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
+	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), phrase.Word(lang, string(s.Origin.Signature)), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
 }
 
 func skillsUpdateCommand(at *place) *cobra.Command {
@@ -272,7 +274,7 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 	var failed error
 	for _, u := range list {
 		if u.Err != nil && u.State != hub.Skipped {
-			failed = errors.New("not every skill could be updated")
+			failed = phrase.Errorf("not every skill could be updated")
 		}
 	}
 	if console.JSON {
@@ -282,9 +284,9 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 		fmt.Fprint(console.Err, "\r\x1b[K")
 	}
 	for _, u := range list {
-		line := fmt.Sprintf("%s: %s%s", u.Name, u.State, spaced(shortVersion(u.From)))
+		line := fmt.Sprintf("%s: %s%s", u.Name, phrase.Word(console.Language, string(u.State)), spaced(shortVersion(u.From)))
 		if u.To != "" && u.To != u.From {
-			line += " to " + printable.OneLine(shortVersion(u.To))
+			line += phrase.In(console.Language, " to %s", printable.OneLine(shortVersion(u.To)))
 		}
 		if u.Why != "" {
 			line += ": " + u.Why
@@ -292,7 +294,7 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 		fmt.Fprintln(console.Out, line)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(console.Out, "No skill was installed from a registry.")
+		phrase.Fprintf(console.Out, console.Language, "No skill was installed from a registry.\n")
 	}
 	return failed
 }
@@ -306,14 +308,14 @@ func skillsRemoveCommand(at *place) *cobra.Command {
 			if err := in.Remove(cmd.Context(), args[0], o); err != nil {
 				return err
 			}
-			return changedSkill(at.Console, "Removed", args[0])
+			return changedSkill(at.Console, "Removed %s.\n", args[0])
 		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "remove it although its files were changed here")
 	return c
 }
 
-func skillsPinCommand(at *place, use, short string, pinned bool) *cobra.Command {
+func skillsPinCommand(at *place, use, short, done string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		Example: "  etui skills " + use + " pdf",
@@ -321,12 +323,12 @@ func skillsPinCommand(at *place, use, short string, pinned bool) *cobra.Command 
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err
 			}
-			return changedSkill(at.Console, strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
+			return changedSkill(at.Console, done, args[0])
 		}),
 	}
 }
 
 // changedSkill prints what was done to a skill.
-func changedSkill(console *terminal.Console, done, name string) error {
-	return console.Print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
+func changedSkill(console *terminal.Console, english, name string) error {
+	return console.Print(map[string]any{"ok": true, "skill": name}, func() string { return phrase.In(console.Language, english, name) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/validate"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
 )
 
@@ -58,7 +59,7 @@ func (v *validation) progress(checked int, dir string) {
 		v.shown = now
 		text := ""
 		if dir != "" {
-			text = fmt.Sprintf("%d checked, now %s", checked, dir)
+			text = phrase.In(v.Language, "%d checked, now %s", checked, dir)
 		}
 		fmt.Fprintf(v.Err, "\r\x1b[K%s", text)
 	}
@@ -80,7 +81,7 @@ func (v *validation) print() error {
 		v.printText()
 	}
 	if failed > 0 {
-		return fmt.Errorf("of %d files, %d cannot be used", len(v.check.Reports), failed)
+		return phrase.Errorf("of %d files, %d cannot be used", len(v.check.Reports), failed)
 	}
 	return nil
 }
@@ -92,11 +93,11 @@ func (v *validation) printText() {
 			fmt.Fprintf(v.Out, "%s: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		for _, p := range r.Warnings {
-			fmt.Fprintf(v.Out, "%s: warning: %s\n", position(r.Path, p.Line), p.Message)
+			phrase.Fprintf(v.Out, v.Language, "%s: warning: %s\n", position(r.Path, p.Line), p.Message)
 		}
 		warnings += len(r.Warnings)
 	}
-	fmt.Fprintf(v.Out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
+	phrase.Fprintf(v.Out, v.Language, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
 }
 
 // position returns the position of a line in a file.

@@ -12,11 +12,12 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/cmd/etui/internal/conversation"
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/tool"
@@ -54,7 +55,7 @@ func tools() action {
 					if err != nil {
 						return err
 					}
-					return c.Print(list, func() string { return describeTools(list) })
+					return c.Print(list, func() string { return describeTools(c.Language, list) })
 				},
 			},
 			{
@@ -98,11 +99,11 @@ func chooseTools(list []api.Tool, inGroup, source, risk string) ([]api.Tool, err
 	wanted := strings.FieldsFunc(inGroup, func(r rune) bool { return r == ',' })
 	for _, name := range wanted {
 		if !slices.Contains(groups, name) {
-			return nil, config.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+			return nil, config.Usagef("there is no group %q%s", name, phrase.Near(name, slices.Values(groups)))
 		}
 	}
 	if source != "" && !slices.Contains(sources, source) {
-		return nil, config.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+		return nil, config.Usagef("there is no source %q%s", source, phrase.Near(source, slices.Values(sources)))
 	}
 	if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
 		return nil, config.Usagef("there is no risk %q; it is read, write or destructive", risk)
@@ -113,21 +114,21 @@ func chooseTools(list []api.Tool, inGroup, source, risk string) ([]api.Tool, err
 	}), nil
 }
 
-func describeTools(list []api.Tool) string {
-	rows := [][]string{{"TOOL", "TOKENS", "RISK", "GROUPS", "DESCRIPTION"}}
+func describeTools(lang string, list []api.Tool) string {
+	rows := [][]string{report.Head(lang, "TOOL", "TOKENS", "RISK", "GROUPS", "DESCRIPTION")}
 	tokens := 0
 	for _, t := range list {
 		tokens += t.Tokens
 		name := tool.Label(t.Name, t.Original)
 		switch {
 		case t.Shadowed:
-			name += " (shadowed)"
+			name += phrase.In(lang, " (shadowed)")
 		case t.Filtered:
-			name += " (filtered)"
+			name += phrase.In(lang, " (filtered)")
 		}
 		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return terminal.Table(rows, terminal.Width()) + fmt.Sprintf("%s, %d tokens if all were sent\n", printable.Count(len(list), "tool"), tokens)
+	return terminal.Table(rows, terminal.Width()) + phrase.In(lang, "%s, %d tokens if all were sent\n", phrase.Count(lang, len(list), "tool"), tokens)
 }
 
 // named returns the place of the tool in effect that has a name, or has it where it comes from; -1 if
@@ -147,7 +148,7 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 		for i, t := range list {
 			names[i] = t.Name
 		}
-		return config.Usagef("there is no tool %q%s", c.args[0], nearest.Hint(c.args[0], slices.Values(names)))
+		return config.Usagef("there is no tool %q%s", c.args[0], phrase.Near(c.args[0], slices.Values(names)))
 	}
 	t := list[i]
 	var may turn.Judgement
@@ -162,24 +163,24 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 		fmt.Fprintf(c.Out, "  %s: %s\n", lang, text)
 	}
 	if len(t.Aliases) > 0 {
-		fmt.Fprintf(c.Out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+		phrase.Fprintf(c.Out, c.Language, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
 	}
 	if len(t.Examples) > 0 {
-		fmt.Fprintf(c.Out, "  examples: %s\n", strings.Join(t.Examples, " | "))
+		phrase.Fprintf(c.Out, c.Language, "  examples: %s\n", strings.Join(t.Examples, " | "))
 	}
 	if len(t.Channels) > 0 {
-		fmt.Fprintf(c.Out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
+		phrase.Fprintf(c.Out, c.Language, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 	}
-	fmt.Fprintf(c.Out, "  %s\n", judged(may))
-	facts := []string{"risk " + string(t.Risk)}
+	fmt.Fprintf(c.Out, "  %s\n", judged(c.Language, may))
+	facts := []string{c.Say("risk %s", t.Risk)}
 	if len(t.Groups) > 0 {
-		facts = append(facts, "groups "+strings.Join(t.Groups, ", "))
+		facts = append(facts, c.Say("groups %s", strings.Join(t.Groups, ", ")))
 	}
-	facts = append(facts, "source "+t.Source)
+	facts = append(facts, c.Say("source %s", t.Source))
 	if t.Version != "" {
-		facts = append(facts, "version "+t.Version)
+		facts = append(facts, c.Say("version %s", t.Version))
 	}
-	fmt.Fprintf(c.Out, "  %s, %d tokens\n  parameters:\n", strings.Join(facts, ", "), t.Tokens)
+	phrase.Fprintf(c.Out, c.Language, "  %s, %d tokens\n  parameters:\n", phrase.List(c.Language, facts, len(facts)), t.Tokens)
 	return c.PrintJSON(t.Parameters)
 }
 
@@ -190,16 +191,17 @@ type shownTool struct {
 }
 
 // judged describes the verdict on a call.
-func judged(j turn.Judgement) string {
+func judged(lang string, j turn.Judgement) string {
 	says := map[rules.Effect]string{rules.Allow: "a call is let through", rules.Ask: "a call needs an approval", rules.Deny: "a call is refused"}[j.Effect]
 	if j.Depends {
 		says = map[rules.Effect]string{rules.Allow: "some calls are let through", rules.Ask: "some calls need an approval", rules.Deny: "some calls are refused"}[j.Effect]
 	}
+	says = phrase.Word(lang, says)
 	if j.Stage != "" && j.Stage != turn.StagePolicy {
-		says += " at the stage " + j.Stage
+		says += phrase.In(lang, " at the stage %s", j.Stage)
 	}
 	if j.Reason != "" {
-		says += ": " + j.Reason
+		says += phrase.In(lang, ": %s", phrase.Word(lang, j.Reason))
 	}
 	return says
 }
@@ -211,8 +213,8 @@ func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
 		return err
 	}
 	if dry {
-		return send(http.MethodPost, "/api/tools/{}/judge", request, func(j turn.Judgement) string {
-			return describeJudgement(name, j)
+		return send(http.MethodPost, "/api/tools/{}/judge", request, func(lang string, j turn.Judgement) string {
+			return describeJudgement(lang, name, j)
 		})(ctx, c)
 	}
 	r, err := conversation.Call(ctx, c.Console, c.client, name, request)
@@ -220,7 +222,7 @@ func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
 		return err
 	}
 	if r.Failed && !c.JSON {
-		return fmt.Errorf("%s failed: %s", name, r.Text)
+		return phrase.Errorf("%s failed: %s", name, r.Text)
 	}
 	return c.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 }
@@ -252,10 +254,10 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 }
 
 // describeJudgement describes the verdict on a call of a tool.
-func describeJudgement(name string, j turn.Judgement) string {
-	text := fmt.Sprintf("%s: %s\n", name, judged(j))
+func describeJudgement(lang string, name string, j turn.Judgement) string {
+	text := phrase.In(lang, "%s: %s\n", name, judged(lang, j))
 	if j.Command != nil {
-		text += fmt.Sprintf("  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), "none"))
+		text += phrase.In(lang, "  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), phrase.Word(lang, "none")))
 		for _, f := range j.Command.Found {
 			text += fmt.Sprintf("  %s\n", f)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/lab/replay"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 )
 
 func toolsEnrichCommand(at *place) *cobra.Command {
@@ -69,7 +70,7 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 		}
 		r.SetModel(info.Name, price)
 	}
-	said := r.Forecast(unit)
+	said := r.Forecast(at.Language, unit)
 	if dry {
 		return at.Print(r, func() string { return said + "\n" })
 	}
@@ -88,10 +89,10 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 			done++
 			if err != nil {
 				r.Failed = append(r.Failed, name)
-				fmt.Fprintf(at.Err, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name, err)
+				phrase.Fprintf(at.Err, at.Language, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name, err)
 				return
 			}
-			fmt.Fprintf(at.Err, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name, so.Input+so.Output)
+			phrase.Fprintf(at.Err, at.Language, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name, so.Input+so.Output)
 		}}
 		if r.Used, err = writer.Write(ctx, plan.Subjects, 0); err != nil {
 			return err
@@ -100,5 +101,5 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 	if r.Dropped, err = e.Texts().Drop(len(e.Failures()) > 0); err != nil {
 		return err
 	}
-	return at.Print(r, func() string { return r.Text(terminal.ShortPath(r.File)) })
+	return at.Print(r, func() string { return r.Text(at.Language, terminal.ShortPath(r.File)) })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/internal/toolgen"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // generatedPackage is what tools gen says of a package.
@@ -23,8 +23,9 @@ func toolsGenCommand(console *terminal.Console) *cobra.Command {
 	var check bool
 	c := &cobra.Command{
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
-		Long: "Make tools of the functions that say //etui:tool below their doc comment, and write them into " + toolgen.File + " of each package.\n" +
-			"Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.",
+		Long: `Make tools of the functions that say //etui:tool below their doc comment, and write them into tools_gen.go of
+each package. Packages are named as for go build; without any it is that of the current folder. See
+docs/tools-in-go.md.`,
 		Example: "  //go:generate go tool etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
@@ -67,7 +68,7 @@ func printProblems(console *terminal.Console, err error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("nothing was written; mistakes: %d", len(list))
+	return phrase.Errorf("nothing was written; mistakes: %d", len(list))
 }
 
 // putAll brings the files of packages up to date, or only looks whether they are.
@@ -100,9 +101,9 @@ func putAll(console *terminal.Console, made []toolgen.Package, check bool) error
 	case !check || stale == 0:
 		return nil
 	case stale == 1:
-		return errors.New("1 file is not up to date; run etui tools gen")
+		return phrase.Errorf("1 file is not up to date; run etui tools gen")
 	}
-	return fmt.Errorf("%d files are not up to date; run etui tools gen", stale)
+	return phrase.Errorf("%d files are not up to date; run etui tools gen", stale)
 }
 
 func printGenerated(console *terminal.Console, list []generatedPackage, check bool) error {
@@ -119,10 +120,10 @@ func printGenerated(console *terminal.Console, list []generatedPackage, check bo
 		case g.Changed:
 			did = "written"
 		}
-		fmt.Fprintf(console.Out, "%s: %s, %s\n", g.File, did, printable.Count(len(g.Tools), "tool"))
+		fmt.Fprintf(console.Out, "%s: %s, %s\n", g.File, phrase.Word(console.Language, did), phrase.Count(console.Language, len(g.Tools), "tool"))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(console.Out, "No function says //etui:tool.")
+		phrase.Fprintf(console.Out, console.Language, "No function says //etui:tool.\n")
 	}
 	return nil
 }

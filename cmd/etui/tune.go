@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -59,7 +60,7 @@ DIR/queries.jsonl and the tools in DIR/tools.jsonl are used instead, for the ran
 
 // changeWeights goes back to the weights before the last change, or to the default ones.
 func changeWeights(console *terminal.Console, w *workdir.Workspace, undo bool) error {
-	says := "The default weights were in use already."
+	says := phrase.In(console.Language, "The default weights were in use already.")
 	var changed bool
 	var err error
 	if undo {
@@ -72,9 +73,9 @@ func changeWeights(console *terminal.Console, w *workdir.Workspace, undo bool) e
 		return err
 	}
 	if changed && undo {
-		says = "The weights before the last change are used again."
+		says = phrase.In(console.Language, "The weights before the last change are used again.")
 	} else if changed {
-		says = "The default weights are used again."
+		says = phrase.In(console.Language, "The default weights are used again.")
 	}
 	recommender := tune.DefaultRecommender()
 	if now.Recommender != nil {
@@ -108,12 +109,12 @@ func fitWeights(ctx context.Context, at *place, w *workdir.Workspace, dir string
 			return err
 		}
 	}
-	return at.Print(report, func() string { return report.Text(terminal.ShortPath(report.Written), dry) })
+	return at.Print(report, func() string { return report.Text(at.Language, terminal.ShortPath(report.Written), dry) })
 }
 
 func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
 	return func(p tune.Progress) {
-		fmt.Fprintf(console.Err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG)
+		phrase.Fprintf(console.Err, console.Language, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG)
 	}
 }
 
@@ -124,7 +125,7 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before tune.Fitte
 		return report, err
 	}
 	for _, p := range set.Problems[:min(len(set.Problems), 10)] {
-		fmt.Fprintf(console.Err, "etui: left out: %s\n", p)
+		phrase.Fprintf(console.Err, console.Language, "etui: left out: %s\n", p)
 	}
 	tools, questions, err := set.Catalog()
 	if err != nil {
@@ -152,7 +153,7 @@ func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tun
 	report, err = tune.FitPast(ctx, tools, turns, past)
 	few := (*tune.TooFewError)(nil)
 	if errors.As(err, &few) && !w.Config.Usage.Keep {
-		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
+		err = phrase.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
 	}
 	return report, err
 }

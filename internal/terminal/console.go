@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,8 @@ type Console struct {
 	Out, Err io.Writer
 	// Language is that of the words to the person; empty means English.
 	Language string
+	// Words says a phrase in that language, with arguments as for [fmt.Sprintf]. Nil says it in English.
+	Words func(english string, args ...any) string
 	// JSON prints JSON in place of text.
 	JSON bool
 	// Screen says that Out and Err are part of a terminal's screen.
@@ -50,24 +53,39 @@ func (c *Console) PrintJSON(value any) error {
 	return e.Encode(value)
 }
 
+// Say says a phrase in the language of the person.
+func (c *Console) Say(english string, args ...any) string {
+	if c.Words == nil {
+		return fmt.Sprintf(english, args...)
+	}
+	return c.Words(english, args...)
+}
+
 // Note prints a line in faint letters beside the output.
-func (c *Console) Note(format string, args ...any) {
+func (c *Console) Note(english string, args ...any) {
 	faint := lipgloss.NewStyle().Faint(!Plain() && (c.Screen || Is(c.Err)))
-	fmt.Fprintln(c.Err, faint.Render(printable.Text(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(c.Err, faint.Render(printable.Text(c.Say(english, args...))))
 }
 
 // Confirm asks a question. Any answer but yes, and the end of the input, is an error.
-func (c *Console) Confirm(question string, args ...any) error {
-	fmt.Fprintf(c.Err, question+" [y/N] ", args...)
+func (c *Console) Confirm(english string, args ...any) error {
+	fmt.Fprint(c.Err, c.Say(english, args...)+" [y/N] ")
 	answer, err := bufio.NewReader(c.In).ReadString('\n') // the end of the input is a no
 	if err != nil {
 		fmt.Fprintln(c.Err)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	case "y", "yes", "是":
 		return nil
 	}
-	return fmt.Errorf("nothing was changed: answer y, or add --yes")
+	return errors.New("nothing was changed: answer y, or add --yes")
+}
+
+// OnScreen returns the console with an output that is part of a terminal's screen.
+func (c *Console) OnScreen(out io.Writer) *Console {
+	shown := *c
+	shown.Out, shown.Err, shown.Screen = out, out, true
+	return &shown
 }
 
 // OnTerminal reports whether a person reads the output.

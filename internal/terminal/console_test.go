@@ -37,3 +37,14 @@ func TestNothingSteersTerminals(t *testing.T) {
 		t.Errorf("JSON: %q", out.String())
 	}
 }
+
+// TestChineseWraps: a Chinese text without spaces fits the width, and no line begins with a sign that ends
+// something.
+func TestChineseWraps(t *testing.T) {
+	t.Parallel()
+	got := terminal.Hanging("ok  ", "命令无法读取或修改外部文件，也无法连接 127.0.0.1:3884。", 24)
+	want := "ok  命令无法读取或修改外\n    部文件，也无法连接\n    127.0.0.1:3884。\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

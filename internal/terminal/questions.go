@@ -35,7 +35,7 @@ func (q *Questions) Agree(ctx context.Context, question string) bool {
 	fmt.Fprint(q.console.Err, question+" [y/N] ")
 	line, _ := q.read(ctx) // the end of the input is no
 	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes"
+	return answer == "y" || answer == "yes" || answer == "是"
 }
 
 // Ask asks until an answer is good; a wrong answer that no person gave is an error. The
@@ -55,7 +55,7 @@ func (q *Questions) Ask(ctx context.Context, question, usual string, check func(
 			fmt.Fprintln(q.console.Err)
 		}
 		answer := strings.TrimSpace(line)
-		if short := map[string]string{"y": "yes", "n": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
+		if short := map[string]string{"y": "yes", "n": "no", "是": "yes", "否": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
 			answer = short
 		}
 		if answer == "" {
@@ -67,7 +67,7 @@ func (q *Questions) Ask(ctx context.Context, question, usual string, check func(
 		if ended || !Is(q.console.In) {
 			return "", check(answer)
 		}
-		fmt.Fprintf(q.console.Err, "%v\n", check(answer))
+		fmt.Fprintln(q.console.Err, q.console.Say("%v", check(answer)))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -67,20 +68,43 @@ func cell(text string) string {
 }
 
 // Hanging writes a text in lines of a width, with a hanging indent behind a first word. A
-// word is never split.
+// word is never split, but for one in Chinese.
 func Hanging(first, text string, width int) string {
 	indent := ansi.StringWidth(first)
 	var b strings.Builder
-	line := first
+	line, space := first, ""
 	for word := range strings.FieldsSeq(text) {
-		full := ansi.StringWidth(line)+ansi.StringWidth(word) > width
-		if full && strings.TrimSpace(line) != strings.TrimSpace(first) && strings.TrimSpace(line) != "" {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = strings.Repeat(" ", indent)
+		for _, part := range parts(word) {
+			full := ansi.StringWidth(line+space+part) > width
+			if full && strings.TrimSpace(line) != strings.TrimSpace(first) && strings.TrimSpace(line) != "" {
+				b.WriteString(strings.TrimRight(line, " ") + "\n")
+				line, space = strings.Repeat(" ", indent), ""
+			}
+			line += space + part
+			space = ""
 		}
-		line += word + " "
+		space = " "
 	}
 	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+// parts splits a word where a line may end: before and behind a Chinese character, but not before a
+// sign that ends something, nor behind one that opens it.
+func parts(word string) (list []string) {
+	begin, before := 0, rune(0)
+	for i, r := range word {
+		apart := unicode.Is(unicode.Han, r) || unicode.Is(unicode.Han, before) || strings.ContainsRune("，。；：、）”》？！", before)
+		if i > 0 && apart && !strings.ContainsRune("，。；：、）”》？！…,.;:)%", r) && !strings.ContainsRune("（“《(", before) {
+			list, begin = append(list, word[begin:i]), i
+		}
+		before = r
+	}
+	return append(list, word[begin:])
+}
+
+// Padded fills a text with blanks up to a width. Chinese characters take two columns.
+func Padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
 // Indented wraps a text after a mark.

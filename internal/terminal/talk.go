@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -60,6 +59,8 @@ type Config struct {
 	Offers func() (texts []string, hint string)
 	// Keys are messages that a key sends, by its name.
 	Keys map[string]string
+	// Say says a phrase in the language of the person.
+	Say func(english string, args ...any) string
 	// Plain leaves colours and other styles out.
 	Plain bool
 	// History are earlier messages that the arrow keys and Ctrl-R find, oldest first.
@@ -279,7 +280,7 @@ func (t *talk) send() {
 	case t.ahead <- m:
 	default:
 		m.stop()
-		t.hint = "Wait for the answers, or stop them with Ctrl-C."
+		t.hint = t.config.Say("Wait for the answers, or stop them with Ctrl-C.")
 		return
 	}
 	t.sent = append(t.sent, m)
@@ -319,7 +320,7 @@ func (t *talk) search() {
 			return
 		}
 	}
-	t.hint = "No earlier message has this text."
+	t.hint = t.config.Say("No earlier message has this text.")
 }
 
 // paste returns what is shown of a pasted text: the text, or a name for a long one, or
@@ -332,7 +333,7 @@ func (t *talk) paste(text string) string {
 		return text
 	}
 	t.pastes++
-	name := fmt.Sprintf("[paste %d: %d lines]", t.pastes, lines)
+	name := t.config.Say("[paste %d: %d lines]", t.pastes, lines)
 	if t.pasted == nil || len(t.pasted) == maxPasted {
 		t.pasted = map[string]string{}
 	}
@@ -377,7 +378,7 @@ func (t *talk) offer(o offered) {
 	default:
 		t.hint = strings.Join(o.words[:min(len(o.words), maxOffered)], "  ")
 		if more := len(o.words) - maxOffered; more > 0 {
-			t.hint += fmt.Sprintf("  and %d more", more)
+			t.hint += "  " + t.config.Say("and %d more", more)
 		}
 	}
 }
@@ -391,9 +392,9 @@ func (t *talk) View() tea.View {
 	}
 	note := t.hint
 	if note == "" && len(t.sent) > 0 {
-		note = "… Ctrl-C stops the answer"
+		note = t.config.Say("… Ctrl-C stops the answer")
 		if n := len(t.sent) - 1; n > 0 {
-			note += fmt.Sprintf("; waiting: %d", n)
+			note += t.config.Say("; waiting: %d", n)
 		}
 	}
 	if note == "" {
@@ -444,9 +445,9 @@ func (t *talk) work(p *tea.Program) {
 			switch {
 			case errors.Is(err, ErrLeave):
 			case m.ctx.Err() != nil && t.ctx.Err() == nil:
-				s.print("(stopped)")
+				s.print("(" + t.config.Say("stopped") + ")")
 			case err != nil:
-				s.print("etui: " + err.Error())
+				s.print("etui: " + t.config.Say("%v", err))
 			}
 			m.stop()
 			t.look(p)

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Comparison is a report with what is different from an earlier one.
@@ -28,20 +28,20 @@ func NewComparison(before, after Report) Comparison {
 
 // Text describes the comparison for people, with the turns that changed. With all set it
 // also has every turn.
-func (c Comparison) Text(all bool) string {
+func (c Comparison) Text(lang string, all bool) string {
 	var b strings.Builder
 	if all {
-		writeTurns(&b, c.Report)
+		writeTurns(&b, lang, c.Report)
 	}
-	writeChanges(&b, c.Changes, all)
-	fmt.Fprintln(&b, summary(c.Runs[0]))
-	b.WriteString(terminal.Columns(modes(c.before, c.Report, false)) + languages(c.Runs[len(c.Runs)-1]))
+	writeChanges(&b, lang, c.Changes, all)
+	fmt.Fprintln(&b, summary(lang, c.Runs[0]))
+	b.WriteString(terminal.Columns(modes(lang, c.before, c.Report, false)) + languages(lang, c.Runs[len(c.Runs)-1]))
 	return b.String()
 }
 
 // Markdown is the table of the modes in Markdown.
 func (c Comparison) Markdown() (text string) {
-	for i, row := range modes(c.before, c.Report, true) {
+	for i, row := range modes(phrase.English, c.before, c.Report, true) {
 		text += "| " + strings.Join(row, " | ") + " |\n"
 		if i == 0 {
 			text += "|" + strings.Repeat("---|", len(row)) + "\n"
@@ -51,25 +51,25 @@ func (c Comparison) Markdown() (text string) {
 }
 
 // summary says what was replayed.
-func summary(r Run) string {
+func summary(lang string, r Run) string {
 	turns := 0
 	for _, c := range r.Conversations {
 		turns += len(c.Turns)
 	}
-	text := fmt.Sprintf("%s, %s, %s needed", printable.Count(len(r.Conversations), "conversation"), printable.Count(turns, "turn"), printable.Count(r.Needs, "tool"))
+	text := phrase.In(lang, "%s, %s, %s needed", phrase.Count(lang, len(r.Conversations), "conversation"), phrase.Count(lang, turns, "turn"), phrase.Count(lang, r.Needs, "tool"))
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
+	}{{r.Refused, "; %d refused to the user"}, {r.Absent, "; %d that do not exist"}, {r.Failed, "; %d called with arguments that do not fit"}} {
 		if more.n > 0 {
-			text += fmt.Sprintf("; %d %s", more.n, more.what)
+			text += phrase.In(lang, more.what, more.n)
 		}
 	}
 	return text
 }
 
 // languages tells the recall of each language, when there are several.
-func languages(r Run) string {
+func languages(lang string, r Run) string {
 	found := map[string]Figures{}
 	for _, c := range r.Conversations {
 		f := found[c.Lang]
@@ -80,19 +80,22 @@ func languages(r Run) string {
 		return ""
 	}
 	var parts []string
-	for _, lang := range slices.Sorted(maps.Keys(found)) {
-		parts = append(parts, cmp.Or(lang, "others")+" "+percent(found[lang].Recall()))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		parts = append(parts, cmp.Or(name, phrase.Word(lang, "others"))+" "+percent(found[name].Recall()))
 	}
-	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
+	return phrase.In(lang, "recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
 // modes is the table of modes, its head first. The rows before a change come before
 // those after it. Dollars are compared with the first row. All columns are for Markdown;
 // the others fit into 80 characters.
-func modes(before, after Report, all bool) [][]string {
+func modes(lang string, before, after Report, all bool) [][]string {
 	rows := [][]string{{"mode", "recall", "search", "requests", "tokens"}}
 	if all {
 		rows = [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
+	}
+	for i, text := range rows[0] {
+		rows[0][i] = phrase.Word(lang, text)
 	}
 	for _, p := range Providers() {
 		rows[0] = append(rows[0], p.Name)
@@ -156,16 +159,16 @@ func thousands(n int) string {
 }
 
 // writeTurns writes what became of every turn.
-func writeTurns(w io.Writer, report Report) {
+func writeTurns(w io.Writer, lang string, report Report) {
 	for _, r := range report.Runs {
 		for _, c := range r.Conversations {
-			fmt.Fprintf(w, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
+			phrase.Fprintf(w, lang, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
 			for i, t := range c.Turns {
 				needs := make([]string, len(t.Tools))
 				for j, n := range t.Tools {
 					needs[j] = n.Tool + " " + string(n.Reach)
 				}
-				fmt.Fprintf(w, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), "needs no tool"), thousands(t.Input), thousands(t.Read), t.Dollars)
+				phrase.Fprintf(w, lang, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), phrase.Word(lang, "needs no tool")), thousands(t.Input), thousands(t.Read), t.Dollars)
 			}
 		}
 	}
@@ -174,7 +177,7 @@ func writeTurns(w io.Writer, report Report) {
 
 // writeChanges writes the turns in which a needed tool reaches the model in
 // another way; with all set, also the turns in which only other tools changed.
-func writeChanges(w io.Writer, changes []Change, all bool) {
+func writeChanges(w io.Writer, lang string, changes []Change, all bool) {
 	quiet := 0
 	shown := map[string]bool{} // what another provider has changed in the same way
 	for _, c := range changes {
@@ -185,22 +188,22 @@ func writeChanges(w io.Writer, changes []Change, all bool) {
 		case len(c.Tools) == 0 && !all:
 			quiet++
 		default:
-			writeChange(w, c)
+			writeChange(w, lang, c)
 		}
 		shown[key] = true
 	}
 	if quiet > 0 {
-		fmt.Fprintf(w, "%d turns in which the model sees other tools, none of them needed; --turns shows them\n", quiet)
+		phrase.Fprintf(w, lang, "%d turns in which the model sees other tools, none of them needed; --turns shows them\n", quiet)
 	}
 	if len(changes) > 0 {
 		fmt.Fprintln(w)
 	}
 }
 
-func writeChange(w io.Writer, c Change) {
-	fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
+func writeChange(w io.Writer, lang string, c Change) {
+	phrase.Fprintf(w, lang, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
 	for _, n := range c.Tools {
-		fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
+		phrase.Fprintf(w, lang, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
 	}
 	if len(c.Added) > 0 {
 		fmt.Fprintf(w, "  + %s\n", strings.Join(c.Added, ", "))
@@ -208,11 +211,11 @@ func writeChange(w io.Writer, c Change) {
 	if len(c.Dropped) > 0 {
 		fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
 	}
-	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
+	phrase.Fprintf(w, lang, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }
 
 // Unpriced names the models whose prices etui does not know.
-func Unpriced(models []string) string {
+func Unpriced(lang string, models []string) string {
 	var known, names []string
 	for _, p := range Providers() {
 		known = append(known, p.Model)
@@ -225,5 +228,5 @@ func Unpriced(models []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("etui knows no price of %s; the dollars are those of %s\n", strings.Join(names, ", "), strings.Join(known, " and "))
+	return phrase.In(lang, "etui knows no price of %s; the dollars are those of %s\n", strings.Join(names, ", "), strings.Join(known, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/usage"
 )
@@ -92,37 +93,37 @@ func (r *Fitting) FitRecommender(ctx context.Context, c *catalog.Catalog, turns 
 
 // Text describes the result for people; file is how they know the one that was written. A
 // dry run writes nothing.
-func (r Fitting) Text(file string, dry bool) string {
+func (r Fitting) Text(lang, file string, dry bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
-	r.gain(&b)
+	phrase.Fprintf(&b, lang, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
+	r.gain(&b, lang)
 	better := r.Better
 	switch {
 	case r.Recommender != nil:
-		fmt.Fprintf(&b, "\nthe recommender over it; fitted to %d turns, judged by %d others; %d weights tried\n\n", r.Recommender.Fitted, r.Recommender.HeldOut, r.Recommender.Tried)
-		r.Recommender.gain(&b)
+		phrase.Fprintf(&b, lang, "\nthe recommender over it; fitted to %d turns, judged by %d others; %d weights tried\n\n", r.Recommender.Fitted, r.Recommender.HeldOut, r.Recommender.Tried)
+		r.Recommender.gain(&b, lang)
 		better = better || r.Recommender.Better
 	case r.Unfitted != "":
-		fmt.Fprintf(&b, "\nThe weights of the recommender are not fitted: %s.\n", r.Unfitted)
+		phrase.Fprintf(&b, lang, "\nThe weights of the recommender are not fitted: %s.\n", phrase.Word(lang, r.Unfitted))
 	}
 	switch {
 	case !better:
-		b.WriteString("\nThat is not better than chance would have it: nothing is changed.\n")
+		phrase.Fprintf(&b, lang, "\nThat is not better than chance would have it: nothing is changed.\n")
 	case dry:
-		b.WriteString("\nNothing is written, as --dry-run says.\n")
+		phrase.Fprintf(&b, lang, "\nNothing is written, as --dry-run says.\n")
 	default:
-		fmt.Fprintf(&b, "\nWhat is better is written to %s. A running gateway uses it at once. etui tune --undo goes back.\n", file)
+		phrase.Fprintf(&b, lang, "\nWhat is better is written to %s. A running gateway uses it at once. etui tune --undo goes back.\n", file)
 	}
 	return b.String()
 }
 
-func (r Report[W]) gain(b *strings.Builder) {
+func (r Report[W]) gain(b *strings.Builder, lang string) {
 	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
-	verdict := ""
+	verdict := phrase.Word(lang, "standard error")
 	if !r.Better {
-		verdict = "; not better than chance would have it"
+		verdict += phrase.Word(lang, "; not better than chance would have it")
 	}
-	fmt.Fprintf(b, "gain     %+7.1f ± %.1f (standard error%s)\n", 100*r.Gain, 100*r.Noise, verdict)
+	fmt.Fprintf(b, "gain     %+7.1f ± %.1f (%s)\n", 100*r.Gain, 100*r.Noise, verdict)
 	for _, change := range r.Changes() {
 		fmt.Fprintf(b, "  %s\n", change)
 	}

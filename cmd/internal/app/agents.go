@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/lab/tune"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
@@ -277,10 +278,10 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 
 // Models names the models that answer, and says why they were chosen when the
 // configuration names none.
-func (a *App) Models() string {
+func (a *App) Models(lang string) string {
 	text := strings.Join(a.models.answering, ", ")
 	if a.models.source != "" {
-		text += " (" + a.models.source + ")"
+		text += phrase.In(lang, " (%s)", phrase.Word(lang, a.models.source))
 	}
 	return text
 }

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -52,7 +51,7 @@ func Offered(ctx context.Context, provider string, getenv func(string) string) (
 
 // Suggest returns the usual model, or the nearest one that a provider offers, and what to tell of the
 // offer.
-func Suggest(names []string, usual string) (name, says string) {
+func Suggest(lang string, names []string, usual string) (name, says string) {
 	if len(names) == 0 {
 		return usual, ""
 	}
@@ -62,14 +61,14 @@ func Suggest(names []string, usual string) (name, says string) {
 	} else if near, ok := nearest.Name(usual, slices.Values(names)); ok {
 		name = near
 	}
-	return name, "It offers " + printable.First(names, 6) + ".\n"
+	return name, phrase.In(lang, "It offers %s.\n", phrase.List(lang, names, 6))
 }
 
 // Absent tells that a model is none of those that a provider offers; empty if it is one, or if there is
 // no list.
-func Absent(names []string, name string) string {
+func Absent(lang string, names []string, name string) string {
 	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return n == name || strings.HasPrefix(n, name+":") }) {
 		return ""
 	}
-	return fmt.Sprintf("The provider's list has no model %s%s\n", name, cmp.Or(nearest.Hint(name, slices.Values(names)), "."))
+	return phrase.In(lang, "The provider's list has no model %s%s\n", name, cmp.Or(phrase.Near(name, slices.Values(names)).In(lang), phrase.Word(lang, ".")))
 }

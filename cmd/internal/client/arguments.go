@@ -2,11 +2,11 @@ package client
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Arguments makes the arguments of a call of words as name=value, as people write them.
@@ -22,14 +22,14 @@ func Arguments(parameters json.RawMessage, words []string) (json.RawMessage, err
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is no argument: write name=value, or one JSON object", word)
+			return nil, phrase.Errorf("%q is no argument: write name=value, or one JSON object", word)
 		}
 		if _, twice := values[name]; twice {
-			return nil, fmt.Errorf("the argument %q is given twice", name)
+			return nil, phrase.Errorf("the argument %q is given twice", name)
 		}
 		property, known := schema.Properties[name]
 		if !known && len(schema.Properties) > 0 {
-			return nil, fmt.Errorf("there is no parameter %q%s", name, nearest.Hint(name, maps.Keys(schema.Properties)))
+			return nil, phrase.Errorf("there is no parameter %q%s", name, nearest.Hint(name, maps.Keys(schema.Properties)))
 		}
 		values[name] = value
 		if property.Type != "string" && json.Valid([]byte(value)) {

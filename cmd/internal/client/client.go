@@ -8,14 +8,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/wire"
@@ -129,7 +130,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err)
+		return phrase.Errorf("the gateway at %s gave no JSON: %w", c.Where, err)
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the gateway at %s does not answer: %w", c.Where, err)
+		return nil, phrase.Errorf("the gateway at %s does not answer: %w", c.Where, err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -178,12 +179,21 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	defer resp.Body.Close()
 	var p wire.Problem
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
-		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.Where, resp.StatusCode)
+		return nil, phrase.Errorf("the gateway at %s answered with status %d", c.Where, resp.StatusCode)
 	}
 	if operator && p.Error.Code == wire.NoRoute {
-		return nil, fmt.Errorf("the gateway at %s does not serve this there: operators use the address of its admin API, from its own machine; run the command in its workspace without --url", c.Where)
+		return nil, phrase.Errorf("the gateway at %s does not serve this there: operators use the address of its admin API, from its own machine; run the command in its workspace without --url", c.Where)
 	}
 	return nil, refusal(resp.StatusCode, p)
+}
+
+// In says what of the gateway's answer has a text in a language.
+func (e *Error) In(lang string) string {
+	parts := strings.Split(e.Error(), ": ")
+	for i, part := range parts {
+		parts[i] = phrase.Word(lang, part)
+	}
+	return strings.Join(parts, ": ")
 }
 
 func refusal(status int, p wire.Problem) *Error {
@@ -202,7 +212,7 @@ func (c *Client) Status(ctx context.Context) (s api.Status, err error) {
 // says why not.
 func InForce(s api.Status) error {
 	if file := s.Configuration; file != nil && file.Error != "" {
-		return fmt.Errorf("the gateway goes on with the rules and skills of %s, since the configuration changed and cannot be used: %s", file.Since.Format(time.DateTime), file.Error)
+		return phrase.Errorf("the gateway goes on with the rules and skills of %s, since the configuration changed and cannot be used: %s", file.Since.Format(time.DateTime), file.Error)
 	}
 	return nil
 }
@@ -224,7 +234,7 @@ func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, e
 		for lines.Scan() {
 			var e api.Event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				yield(api.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err))
+				yield(api.Event{}, phrase.Errorf("the gateway at %s gave no JSON: %w", c.Where, err))
 				return
 			}
 			if e.Error != "" {
@@ -237,7 +247,7 @@ func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, e
 		}
 		switch err := lines.Err(); {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			yield(api.Event{}, fmt.Errorf("the gateway at %s stopped before the reply was complete; it resumes the turn when it starts again", c.Where))
+			yield(api.Event{}, phrase.Errorf("the gateway at %s stopped before the reply was complete; it resumes the turn when it starts again", c.Where))
 		case err != nil:
 			yield(api.Event{}, err)
 		}

@@ -1,6 +1,6 @@
 package config
 
-import "fmt"
+import "github.com/etui-run/etui/phrase"
 
 // UsageError is a mistake in how etui was called or set up.
 type UsageError struct{ Err error }
@@ -11,5 +11,5 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the mistake itself.
 func (e UsageError) Unwrap() error { return e.Err }
 
-// Usagef returns a [UsageError].
-func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+// Usagef returns a [UsageError]. Its format is a phrase of the catalogue.
+func Usagef(english string, args ...any) error { return UsageError{phrase.Errorf(english, args...)} }

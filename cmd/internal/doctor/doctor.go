@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,8 +20,8 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/server"
@@ -51,6 +50,8 @@ const (
 
 // Subject is what the doctor looks at: the engine of a workspace that serves nobody, and its parts.
 type Subject struct {
+	// Language is that of the report.
+	Language  string
 	Workspace *workdir.Workspace
 	Engine    *engine.Engine
 	Channels  *channel.Host
@@ -58,10 +59,10 @@ type Subject struct {
 	Programs  *sandbox.Sandbox
 	Keys      *identity.Keys
 	// Models are all models, Configured says what they were made from, and Answering names those
-	// that answer.
+	// that answer, in a language.
 	Models     []model.Model
 	Configured []config.Model
-	Answering  string
+	Answering  func(lang string) string
 	// Readable are the folders of tools.read, and Hosts what commands of a model reach.
 	Readable, Hosts []string
 	// Decide judges a call by the policy.
@@ -77,21 +78,26 @@ type Subject struct {
 	Close func() error
 }
 
+// say says a phrase in the language of the report.
+func (s *Subject) say(english string, args ...any) string {
+	return phrase.In(s.Language, english, args...)
+}
+
 // addGateway reports what the gateway of the workspace says of itself.
-func addGateway(add func(check string, err error, says string), now api.Status, err error) {
-	add("in force", errors.Join(client.InForce(now), err), "the gateway has the rules and skills of the configuration as it is")
+func addGateway(lang string, add func(check string, err error, says string), now api.Status, err error) {
+	add("in force", errors.Join(client.InForce(now), err), phrase.Word(lang, "the gateway has the rules and skills of the configuration as it is"))
 	if c := now.Configuration; c != nil && len(c.Restart) > 0 {
-		add("restart", fmt.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")), "")
+		add("restart", phrase.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")), "")
 	}
 	for _, r := range now.Refused {
-		add("messages", fmt.Errorf("the gateway refuses messages since %s: %s", r.Since.Local().Format(time.TimeOnly), r.Error), "")
+		add("messages", phrase.Errorf("the gateway refuses messages since %s: %s", r.Since.Local().Format(time.TimeOnly), r.Error), "")
 	}
 	var resting []model.Health
 	for _, a := range now.Agents {
 		for _, h := range a.Models {
 			if !h.Rests.IsZero() && !slices.Contains(resting, h) {
 				resting = append(resting, h)
-				add("model", nil, fmt.Sprintf("the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
+				add("model", nil, phrase.In(lang, "the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
 			}
 		}
 	}
@@ -100,31 +106,31 @@ func addGateway(add func(check string, err error, says string), now api.Status, 
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails. start makes the
 // engine.
-func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
+func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
 	add := func(check string, err error, says string) {
 		if err != nil {
-			says = err.Error()
+			says = phrase.Say(lang, err)
 		}
 		report = append(report, Finding{Check: check, OK: err == nil, Says: says})
 	}
 	says := w.File
 	if !w.Found {
-		says = "no " + w.File + "; everything has its default value"
+		says = phrase.In(lang, "no %s; everything has its default value", w.File)
 	}
 	add("configuration", nil, says)
 	if url := w.Running().URL; url != "" {
-		add("gateway", nil, "running at "+url)
+		add("gateway", nil, phrase.In(lang, "running at %s", url))
 		asking, done := context.WithTimeout(ctx, 5*time.Second)
 		gateway := client.New(url, "", cmp.Or(w.Running().Key, string(w.Config.API.Key)))
 		now, err := gateway.Status(asking)
-		addGateway(add, now, err)
+		addGateway(lang, add, now, err)
 		done()
 	} else {
-		add("gateway", nil, "not running")
+		add("gateway", nil, phrase.Word(lang, "not running"))
 		if listener, err := workdir.Listen(ctx, w.Config.Listen, "listen"); err != nil {
 			add("address", err, "")
 		} else {
-			add("address", listener.Close(), w.Config.Listen+" is free")
+			add("address", listener.Close(), phrase.In(lang, "%s is free", w.Config.Listen))
 		}
 	}
 	add("state", state.Read(ctx, w, func(s state.Store) error {
@@ -144,19 +150,20 @@ func Examine(ctx context.Context, w *workdir.Workspace, start func(context.Conte
 		add("start", err, "")
 		return report
 	}
-	add("tools", nil, fmt.Sprintf("%s in %s", printable.Count(s.Engine.Catalog().Len(), "tool"), printable.Count(len(s.Engine.Catalog().GroupNames()), "group")))
+	s.Language = lang
+	add("tools", nil, phrase.In(lang, "%s in %s", phrase.Count(lang, s.Engine.Catalog().Len(), "tool"), phrase.Count(lang, len(s.Engine.Catalog().GroupNames()), "group")))
 	for _, err := range s.Unknown {
 		add("names", err, "")
 	}
 	for _, err := range s.Failures {
 		add("skills", err, "")
 	}
-	add("skills", s.Decisions, fmt.Sprintf("%d of %d enabled", len(s.Skills.ListEnabled()), len(s.Skills.Snapshot().All())))
+	add("skills", s.Decisions, phrase.In(lang, "%d of %d enabled", len(s.Skills.ListEnabled()), len(s.Skills.Snapshot().All())))
 	for _, warning := range s.Warnings {
-		add("configuration", nil, "warning: "+warning.Error())
+		add("configuration", nil, phrase.In(lang, "warning: %v", warning))
 	}
-	add("model", nil, s.Answering)
-	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...), checkLanguages(ctx, w)...)
+	add("model", nil, s.Answering(lang))
+	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...), checkLanguages(ctx, lang, w)...)
 	safety := slices.Concat(s.protections(ctx), s.gaps(ctx))
 	if err := s.Close(); err != nil {
 		add("closing", err, "")
@@ -183,10 +190,10 @@ func (s *Subject) checkModels(ctx context.Context) []Finding {
 		}
 		checks.Go(func() {
 			says, err := checker.Check(ctx)
-			report[i] = answer("model", m.Info().Name, says, err)
+			report[i] = s.answer("model", m.Info().Name, says, err)
 			provider, _, _ := strings.Cut(m.Info().Name, "/")
 			if service, _ := config.ServiceOf(provider); errors.Is(err, model.ErrUnavailable) {
-				report[i].Do = service.Start()
+				report[i].Do = phrase.Word(s.Language, service.Start())
 			}
 		})
 	}
@@ -214,7 +221,7 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	for i, c := range list {
 		checks.Go(func() {
 			says, err := probe(ctx, c.Name)
-			report[i] = answer("channel", c.Name, says, err)
+			report[i] = s.answer("channel", c.Name, says, err)
 		})
 	}
 	checks.Wait()
@@ -222,12 +229,12 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 }
 
 // answer is what a provider or a platform has answered to a check.
-func answer(check, name, says string, err error) Finding {
+func (s *Subject) answer(check, name, says string, err error) Finding {
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %v", maxCheck)
+		err = phrase.Errorf("no answer within %v", maxCheck)
 	}
 	if err != nil {
-		says = err.Error()
+		says = phrase.Say(s.Language, err)
 	}
 	return Finding{Check: check, OK: err == nil, Says: name + ": " + strings.TrimPrefix(says, "model "+name+": ")}
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -18,7 +17,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/hub"
-	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
@@ -28,11 +27,12 @@ import (
 // gaps lists what this configuration leaves unprotected on this machine, and how to
 // change that.
 func (s *Subject) gaps(ctx context.Context) []Finding {
-	return slices.Concat(s.openCommands(), s.openCalls(ctx), s.openPeople(), s.openToGuests(), s.openReaders(), s.openSkills(ctx), openPlace(s.Workspace, s.Readable))
+	return slices.Concat(s.openCommands(), s.openCalls(ctx), s.openPeople(), s.openToGuests(), s.openReaders(), s.openSkills(ctx), s.openPlace(s.Workspace, s.Readable))
 }
 
-func gapIn(check, says, do string) []Finding {
-	return []Finding{{Check: check, OK: true, Says: says, Do: do, Section: Gap}}
+// gapIn is a gap; its texts are phrases.
+func (s *Subject) gapIn(check, says, do string) []Finding {
+	return []Finding{{Check: check, OK: true, Says: phrase.Word(s.Language, says), Do: phrase.Word(s.Language, do), Section: Gap}}
 }
 
 // openCommands lists what the sandbox's mode leaves open.
@@ -45,23 +45,23 @@ func (s *Subject) openCommands() (list []Finding) {
 	if w.Config.Sandbox.Mode == string(programs.Mode) {
 		weaker = "sandbox: {mode: auto} takes mode strong where it works, which closes more."
 	} else if len(programs.Missing) > 0 {
-		weaker = "Mode strong closes more. Here: " + programs.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
+		weaker = s.say("Mode strong closes more. Here: %s. docs/sandbox.md, When a mode is not there, helps.", programs.Missing[0])
 	}
 	switch {
 	case programs.Mode == sandbox.Off:
-		return gapIn("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
+		return s.gapIn("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
 	case programs.Mode == sandbox.None:
 		return nil
 	case programs.Mode != sandbox.Strong:
-		list = gapIn("sandbox", "In mode "+string(programs.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
+		list = s.gapIn("sandbox", s.say("In mode %s programs see which other programs run, and names and sizes of files elsewhere.", programs.Mode), weaker)
 	}
 	if !shell {
 		return list
 	}
 	if len(s.Hosts) > 0 {
-		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(s.Hosts)+", and can send what they read there.", "sandbox: {network: []}")...)
+		list = append(list, s.gapIn("sandbox", s.say("Commands of a model reach %s, and can send what they read there.", phrase.List(s.Language, s.Hosts, 10)), "sandbox: {network: []}")...)
 	}
-	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back only when a model's command ends.",
+	return append(list, s.gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back only when a model's command ends.",
 		"Look at new files before you open the workspace in other programs.")...)
 }
 
@@ -85,7 +85,7 @@ func (s *Subject) openCalls(ctx context.Context) (list []Finding) {
 		case tool.Destructive:
 			name := d.Name
 			if decision.Depends {
-				name += " (depending on its arguments)"
+				name += s.say(" (depending on its arguments)")
 			}
 			destructive = append(destructive, name)
 		case tool.Write:
@@ -96,12 +96,12 @@ func (s *Subject) openCalls(ctx context.Context) (list []Finding) {
 		}
 	}
 	if n := len(destructive); n > 0 {
-		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anyone: %s.", printable.Count(n, "destructive tool"), printable.First(destructive, 4)),
+		list = s.gapIn("asking", s.say("A model runs %s without asking you, for anyone: %s.", phrase.Count(s.Language, n, "destructive tool"), phrase.List(s.Language, destructive, 4)),
 			"policy: {default: {destructive: ask}} lets them wait for your /approve; rules let some run: docs/policy.md")
 	}
 	if len(reading) > 0 {
-		list = append(list, gapIn("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
-			printable.First(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
+		list = append(list, s.gapIn("pages", s.say("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
+			phrase.List(s.Language, reading, 2), phrase.Count(s.Language, len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
 	}
 	return list
 }
@@ -118,32 +118,32 @@ func disabled(list []string, d tool.Definition) bool {
 func (s *Subject) openPeople() (list []Finding) {
 	w := s.Workspace
 	if w.Config.API.Key == "" {
-		list = gapIn("users", "Every program and user of this machine can use the gateway and claim to be any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
+		list = s.gapIn("users", "Every program and user of this machine can use the gateway and claim to be any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
-		speaking := "Anyone with api.key"
+		speaking := "api.key"
 		for _, k := range s.Keys.List() {
 			if k.ForOthers {
-				speaking += ", or with the key " + k.Name + ","
+				speaking += ", " + k.Name
 			}
 		}
-		list = gapIn("users", speaking+" can claim to be any user and to have any role.", "Give people keys of their own: etui keys add NAME --user USER; docs/people.md. Keys for others are for programs that check who their users are.")
+		list = s.gapIn("users", s.say("Anyone with one of these keys can claim to be any user and to have any role: %s.", speaking), "Give people keys of their own: etui keys add NAME --user USER; docs/people.md. Keys for others are for programs that check who their users are.")
 	}
 	if !onThisMachine(w.Config.Listen) {
-		list = append(list, gapIn("network", "The gateway speaks plain HTTP: others on the network can read the key and all messages.", "listen: 127.0.0.1:3884, behind a proxy that speaks TLS")...)
+		list = append(list, s.gapIn("network", "The gateway speaks plain HTTP: others on the network can read the key and all messages.", "listen: 127.0.0.1:3884, behind a proxy that speaks TLS")...)
 	}
 	if c := w.Config.API.Console; c.URL != "" {
-		var who []string
-		if c.Keys {
-			who = append(who, "an operator's key")
+		says := s.say("The console answers other machines at %s, to a name at %s that the file lists.", c.URL, c.Issuer)
+		switch {
+		case c.Issuer == "":
+			says = s.say("The console answers other machines at %s, to an operator's key.", c.URL)
+		case c.Keys:
+			says = s.say("The console answers other machines at %s, to an operator's key or a name at %s that the file lists.", c.URL, c.Issuer)
 		}
-		if c.Issuer != "" {
-			who = append(who, "a name at "+c.Issuer+" that the file lists")
-		}
-		list = append(list, gapIn("console", "The console answers other machines at "+c.URL+", to "+strings.Join(who, " or ")+".", "Without api.console.url, it answers on this machine only.")...)
+		list = append(list, s.gapIn("console", says, "Without api.console.url, it answers on this machine only.")...)
 	}
 	v := w.Config.Visibility
 	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
-		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(s.Engine.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
+		list = append(list, s.gapIn("visibility", s.say("All callers see all %s.", phrase.Count(s.Language, s.Engine.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
 	}
 	return list
 }
@@ -164,11 +164,11 @@ func (s *Subject) openToGuests() (list []Finding) {
 				names = append(names, e.Definition.Name)
 			}
 		}
-		says := "Guests of the channel " + cmp.Or(ch.Name, ch.Type) + " may use no tools."
+		says := s.say("Guests of the channel %s may use no tools.", cmp.Or(ch.Name, ch.Type))
 		if len(names) > 0 {
-			says = fmt.Sprintf("Guests of the channel %s, which is anybody, may use %s: %s.", cmp.Or(ch.Name, ch.Type), printable.Count(len(names), "tool"), printable.List(names))
+			says = s.say("Guests of the channel %s, which is anybody, may use %s: %s.", cmp.Or(ch.Name, ch.Type), phrase.Count(s.Language, len(names), "tool"), phrase.List(s.Language, names, 10))
 		}
-		list = append(list, gapIn("guests", says, `rules under visibility with '"guest" in platform.roles' allow them more, or less: docs/channels/web.md`)...)
+		list = append(list, s.gapIn("guests", says, `rules under visibility with '"guest" in platform.roles' allow them more, or less: docs/channels/web.md`)...)
 	}
 	return list
 }
@@ -206,10 +206,10 @@ func (s *Subject) openReaders() (list []Finding) {
 		add(c.Embeddings.BaseURL, hosts["openai"])
 	}
 	if len(readers) > 0 {
-		list = gapIn("models", printable.First(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
+		list = s.gapIn("models", s.say("%s read what is written here, and what tools find for it.", phrase.List(s.Language, readers, 3)), "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
 	}
 	if opened := slices.Concat(c.Skills.Local, c.Tools.Local); len(opened) > 0 {
-		list = append(list, gapIn("addresses", "Private addresses are open to tools and skills: "+printable.First(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
+		list = append(list, s.gapIn("addresses", s.say("Private addresses are open to tools and skills: %s.", phrase.List(s.Language, opened, 4)), "skills.local and tools.local in etui.yaml")...)
 	}
 	return list
 }
@@ -226,13 +226,13 @@ func (s *Subject) openSkills(ctx context.Context) (list []Finding) {
 		}
 	}
 	if len(trusted) > 0 {
-		list = gapIn("skills", "These skills' programs have more rights than others, and can misuse them: "+printable.First(trusted, 4)+".", "etui skills disable NAME, if you do not trust its author")
+		list = s.gapIn("skills", s.say("These skills' programs have more rights than others, and can misuse them: %s.", phrase.List(s.Language, trusted, 4)), "etui skills disable NAME, if you do not trust its author")
 	}
 	if unsigned := s.unsigned(ctx); len(unsigned) > 0 {
-		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+printable.First(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+		list = append(list, s.gapIn("skills", s.say("No publisher that you trust has signed these skills from registries: %s.", phrase.List(s.Language, unsigned, 4)), "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
 	if w.Config.Skills.Model == "install" {
-		list = append(list, gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)
+		list = append(list, s.gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)
 	}
 	return list
 }
@@ -257,34 +257,34 @@ func (s *Subject) unsigned(ctx context.Context) (names []string) {
 }
 
 // openPlace lists problems with the folders that etui works in or reads.
-func openPlace(w *workdir.Workspace, readable []string) (list []Finding) {
+func (s *Subject) openPlace(w *workdir.Workspace, readable []string) (list []Finding) {
 	home, err := os.UserHomeDir()
 	dirs := w.Folders()
 	if !w.Config.Tools.Builtin {
 		dirs = nil // no tool reads them
 	}
 	for _, dir := range dirs {
-		place := "the workspace"
+		place := s.say("the workspace")
 		if dir != w.Dir {
 			place += " " + dir
 		}
 		if err == nil && folder.Within(dir, home) {
-			list = append(list, gapIn("workspace", "The workspace "+dir+" contains your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
+			list = append(list, s.gapIn("workspace", s.say("The workspace %s contains your home folder: tools can read the keys in it.", dir), "A folder of its own: etui --workspace FOLDER")...)
 		}
 		if folder.Within(dir, w.State) {
-			list = append(list, gapIn("state", "The state folder is in "+place+": a command without a sandbox can read what all users wrote.", "state: a folder elsewhere")...)
+			list = append(list, s.gapIn("state", s.say("The state folder is in %s: a command without a sandbox can read what all users wrote.", place), "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, gapIn("keys", "Tools and commands can read "+printable.First(keys, 4)+" in "+place+".", "Move them elsewhere.")...)
+			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", phrase.List(s.Language, keys, 4), place), "Move them elsewhere.")...)
 		}
 	}
 	for _, dir := range readable {
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, gapIn("keys", "Tools and commands can read "+printable.First(keys, 4)+" in "+dir+".", "Move them elsewhere.")...)
+			list = append(list, s.gapIn("keys", s.say("Tools and commands can read %s in %s.", phrase.List(s.Language, keys, 4), dir), "Move them elsewhere.")...)
 		}
 	}
 	if os.Geteuid() == 0 {
-		list = append(list, gapIn("root", "etui runs as root: nothing limits what a fault in etui itself can do.", "Run it as an ordinary user.")...)
+		list = append(list, s.gapIn("root", "etui runs as root: nothing limits what a fault in etui itself can do.", "Run it as an ordinary user.")...)
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/cmd/internal/state"
 	"github.com/etui-run/etui/cmd/internal/workdir"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // checkLanguages recommends embeddings when people often ask in a language that the words of the tools
 // do not cover. What was kept with the questions says so.
-func checkLanguages(ctx context.Context, w *workdir.Workspace) []Finding {
+func checkLanguages(ctx context.Context, lang string, w *workdir.Workspace) []Finding {
 	if w.Config.Embeddings.Model != "" {
 		return nil
 	}
@@ -58,7 +59,7 @@ func checkLanguages(ctx context.Context, w *workdir.Workspace) []Finding {
 		return nil // an unreadable state is a finding of its own
 	}
 	return []Finding{{
-		Check: "languages", OK: true, Says: fmt.Sprintf("%d of the last %d questions were in a language that no tool has: %s. Words could not find their tools.", n, all, strings.Join(names, ", ")),
-		Do: "embeddings: {model: ...} compares meanings: docs/ranking.md, Embeddings",
+		Check: "languages", OK: true, Says: phrase.In(lang, "%d of the last %d questions were in a language that no tool has: %s. Words could not find their tools.", n, all, strings.Join(names, ", ")),
+		Do: phrase.In(lang, "embeddings: {model: ...} compares meanings: docs/ranking.md, Embeddings"),
 	}}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/sandbox/protect"
 )
@@ -87,13 +87,13 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 		return err
 	}
 	if err := run(swap, inner); err != nil {
-		return fmt.Errorf("the attack on the workspace of another agent could not be tried: %w", err)
+		return phrase.Errorf("the attack on the workspace of another agent could not be tried: %w", err)
 	}
 	var found gaps
 	after, err := os.Stat(inner)
 	found.add(err != nil || !os.SameFile(before, after), "replaced the workspace of another agent inside of its own")
 	if err := run(plant); err != nil {
-		return fmt.Errorf("the attacks on the workspace could not be tried: %w", err)
+		return phrase.Errorf("the attacks on the workspace could not be tried: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(workspace, "etui.yaml"))
 	found.add(err != nil || string(text) != configuration, "changed etui.yaml")
@@ -109,7 +109,7 @@ type gaps []error
 
 func (g *gaps) add(open bool, what string) {
 	if open {
-		*g = append(*g, errors.New("not stopped: a command "+what))
+		*g = append(*g, phrase.Errorf("not stopped: a command %s", phrase.Text(what)))
 	}
 }
 
@@ -157,7 +157,7 @@ func try(ctx context.Context, programs *sandbox.Sandbox) (err error) {
 		}
 	}
 	if len(found) == 0 && !strings.HasSuffix(out, "hello\n") {
-		return fmt.Errorf("a command could not write in its workspace: %s: %s", got.Status, printable.Excerpt(got.Stderr.Bytes(), nil))
+		return phrase.Errorf("a command could not write in its workspace: %s: %s", got.Status, printable.Excerpt(got.Stderr.Bytes(), nil))
 	}
 	return errors.Join(found...)
 }

@@ -2,11 +2,10 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/workdir"
-	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 )
 
@@ -18,16 +17,16 @@ func (s *Subject) protections(ctx context.Context) (list []Finding) {
 		list = append(list, Finding{Check: check, OK: true, Says: says, Section: Protects})
 	}
 	programs := s.Programs.Status()
-	says := strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits))
+	says := strings.TrimSpace(s.say("Sandbox, mode %s. %s %s", programs.Mode, phrase.Word(s.Language, programs.Says), phrase.Word(s.Language, programs.Limits)))
 	switch programs.Mode {
 	case sandbox.None:
-		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
+		add("commands", strings.Join(append([]string{phrase.Word(s.Language, programs.Says)}, programs.Missing...), s.say(" Not ")))
 	case sandbox.Off: // gaps lists what that leaves open
 	default:
 		if err := try(ctx, s.Programs); err != nil {
-			list = append(list, Finding{Check: "commands", Says: says + " " + err.Error(), Section: Protects, Do: reportIt})
+			list = append(list, Finding{Check: "commands", Says: says + " " + phrase.Say(s.Language, err), Section: Protects, Do: s.say(reportIt)})
 		} else {
-			add("commands", says+" "+tried)
+			add("commands", says+" "+s.say(tried))
 		}
 		if w.Config.Tools.Builtin {
 			list = append(list, s.triedGuard(ctx))
@@ -36,24 +35,24 @@ func (s *Subject) protections(ctx context.Context) (list []Finding) {
 	if w.Config.Tools.Builtin {
 		also := ""
 		if len(s.Readable) > 0 {
-			also = " and, only to read, " + strings.Join(s.Readable, ", ")
+			also = s.say(" and, only to read, %s", strings.Join(s.Readable, ", "))
 		}
-		add("files", fmt.Sprintf("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(w.Folders(), ", or by agent "), also))
+		add("files", s.say("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(w.Folders(), s.say(", or by agent ")), also))
 	}
-	reach := "Tools and skills reach public addresses only, not this machine or your network"
 	if len(w.Config.Skills.Local)+len(w.Config.Tools.Local) > 0 {
-		reach += ", except the addresses below"
+		add("web", s.say("Tools and skills reach public addresses only, not this machine or your network, except the addresses below."))
+	} else {
+		add("web", s.say("Tools and skills reach public addresses only, not this machine or your network."))
 	}
-	add("web", reach+".")
-	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. A program gets only those that its skill names.")
-	add("gateway", reachedBy(w))
+	add("secrets", s.say("Keys and tokens that etui knows are taken out of results, errors, logs and records. A program gets only those that its skill names."))
+	add("gateway", s.say(reachedBy(w), w.Config.Listen))
 	if n := len(w.Config.Visibility.Rules); n > 0 {
-		add("visibility", fmt.Sprintf("%s of visibility: docs/visibility.md.", printable.Count(n, "rule")))
+		add("visibility", s.say("%s of visibility: docs/visibility.md.", phrase.Count(s.Language, n, "rule")))
 	}
 	if n := len(w.Config.Policy.Rules); n > 0 {
-		add("policy", fmt.Sprintf("%s about calls: docs/policy.md.", printable.Count(n, "rule")))
+		add("policy", s.say("%s about calls: docs/policy.md.", phrase.Count(s.Language, n, "rule")))
 	}
-	add("audit", "Every call of a tool or skill is recorded, allowed or refused, with the caller and the reason: etui audit.")
+	add("audit", s.say("Every call of a tool or skill is recorded, allowed or refused, with the caller and the reason: etui audit."))
 	return list
 }
 
@@ -61,20 +60,20 @@ const reportIt = "Please report it: docs/security.md says how."
 
 // triedGuard says whether the guard of a workspace held.
 func (s *Subject) triedGuard(ctx context.Context) Finding {
-	f := Finding{Check: "workspace", OK: true, Says: guarded, Section: Protects}
+	f := Finding{Check: "workspace", OK: true, Says: s.say(guarded), Section: Protects}
 	if err := tryGuard(ctx, s.Programs, true); err != nil {
-		f.OK, f.Says, f.Do = false, err.Error(), reportIt
+		f.OK, f.Says, f.Do = false, phrase.Say(s.Language, err), s.say(reportIt)
 	}
 	return f
 }
 
-// reachedBy says who can reach the gateway.
+// reachedBy says who can reach the gateway at an address.
 func reachedBy(w *workdir.Workspace) string {
 	switch {
 	case w.Config.API.Key == "":
-		return w.Config.Listen + " can be reached from this machine only; requests of foreign web pages are refused."
+		return "%s can be reached from this machine only; requests of foreign web pages are refused."
 	case onThisMachine(w.Config.Listen):
-		return w.Config.Listen + " can be reached from this machine only, with the API key."
+		return "%s can be reached from this machine only, with the API key."
 	}
-	return w.Config.Listen + " can be reached with the API key only."
+	return "%s can be reached with the API key only."
 }

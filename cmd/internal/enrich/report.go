@@ -1,11 +1,10 @@
 package enrich
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Report is what etui tools enrich did, or would do.
@@ -32,32 +31,32 @@ func (r *Report) SetModel(name string, price model.Price) {
 }
 
 // Forecast says what the work will cost, with the unit of the price.
-func (r Report) Forecast(unit string) string {
+func (r Report) Forecast(lang, unit string) string {
 	cost := r.Estimate
-	said := fmt.Sprintf("%s to write about: about %d tokens to read and %d to write", printable.Count(cost.Tools, "tool"), cost.Input, cost.Output)
+	said := phrase.In(lang, "%s to write about: about %d tokens to read and %d to write", phrase.Count(lang, cost.Tools, "tool"), cost.Input, cost.Output)
 	switch {
 	case r.Price != nil:
-		said += fmt.Sprintf(", about %s%.2f with %s", unit, *r.Price, r.Model)
+		said += phrase.In(lang, ", about %s%.2f with %s", unit, *r.Price, r.Model)
 	case r.Model != "":
-		said += fmt.Sprintf("; the price of %s is unknown; models[].price sets it", r.Model)
+		said += phrase.In(lang, "; the price of %s is unknown; models[].price sets it", r.Model)
 	}
 	return said
 }
 
 // Text describes the work for people; file is how they know the file of texts.
-func (r Report) Text(file string) string {
+func (r Report) Text(lang, file string) string {
 	var b strings.Builder
 	if r.Estimate.Tools == 0 {
-		b.WriteString("Nothing to write: there are texts already.\n")
+		phrase.Fprintf(&b, lang, "Nothing to write: there are texts already.\n")
 	} else {
-		fmt.Fprintf(&b, "Wrote about %s with %d tokens.\n", printable.Count(r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
+		phrase.Fprintf(&b, lang, "Wrote about %s with %d tokens.\n", phrase.Count(lang, r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
 	}
 	if len(r.Failed) > 0 {
-		fmt.Fprintf(&b, "Skipped: %s. Run the command again to retry.\n", printable.List(r.Failed))
+		phrase.Fprintf(&b, lang, "Skipped: %s. Run the command again to retry.\n", phrase.List(lang, r.Failed, 10))
 	}
 	if r.Dropped > 0 {
-		fmt.Fprintf(&b, "Dropped the texts about %s that no longer exist.\n", printable.Count(r.Dropped, "tool"))
+		phrase.Fprintf(&b, lang, "Dropped the texts about %s that no longer exist.\n", phrase.Count(lang, r.Dropped, "tool"))
 	}
-	fmt.Fprintf(&b, "The texts are in %s. Edit what you like: your edits win.\n", file)
+	phrase.Fprintf(&b, lang, "The texts are in %s. Edit what you like: your edits win.\n", file)
 	return b.String()
 }

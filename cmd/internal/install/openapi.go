@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
@@ -97,7 +98,7 @@ func readDocument(ctx context.Context, w *workdir.Workspace, source string) (tex
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, nil, fmt.Errorf("%s answers %s", from.Redacted(), resp.Status)
+		return nil, nil, phrase.Errorf("%s answers %s", from.Redacted(), resp.Status)
 	}
 	text, err = io.ReadAll(resp.Body)
 	return text, resp.Request.URL, err
@@ -156,7 +157,7 @@ func ImportOpenAPI(w *workdir.Workspace, d *openapi.Document, c Choice) (done Im
 	for _, o := range list {
 		made, reason := importOperation(w, d, o, c, services, words)
 		if reason == nil && taken[made.Name] {
-			reason = fmt.Errorf("another operation has the name %s already", made.Name)
+			reason = phrase.Errorf("another operation has the name %s already", made.Name)
 		}
 		if reason != nil {
 			done.Skipped = append(done.Skipped, fmt.Sprintf("%s %s: %v", o.Method, o.Path, reason))
@@ -174,7 +175,7 @@ func ImportOpenAPI(w *workdir.Workspace, d *openapi.Document, c Choice) (done Im
 		}
 	}
 	if len(done.Skills) == 0 {
-		return done, errors.Join(errors.New("no operation was imported"), errors.New(strings.Join(done.Skipped, "\n")))
+		return done, errors.Join(phrase.Errorf("no operation was imported"), errors.New(strings.Join(done.Skipped, "\n")))
 	}
 	if err := os.MkdirAll(w.InstallFolder(), 0o755); err != nil {
 		return done, err
@@ -214,7 +215,7 @@ func importOperation(
 		return made, err
 	}
 	if slices.Contains(nameset.Reserved(), s.Name) {
-		return made, fmt.Errorf("the name %s is one of etui's own; give another one with --name", s.Name)
+		return made, phrase.Errorf("the name %s is one of etui's own; give another one with --name", s.Name)
 	}
 	read, err := skill.ParseYAML(
 		s.Name+".yaml",

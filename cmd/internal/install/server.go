@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -250,9 +251,9 @@ func unseen(s Server) (paths []string) {
 
 // notAdded says why a server was not added, and what may help.
 func notAdded(name string, added Added, err error) error {
-	err = fmt.Errorf("%s was not added: %w", name, err)
+	err = phrase.Errorf("%s was not added: %w", name, err)
 	if len(added.Unseen) > 0 {
-		err = fmt.Errorf("%w. Its command names %s, which the sandbox does not show it: grant that with --read or --write",
+		err = phrase.Errorf("%w. Its command names %s, which the sandbox does not show it: grant that with --read or --write",
 			err, printable.List(added.Unseen))
 	}
 	if len(added.Unbuilt) > 0 {
@@ -260,7 +261,7 @@ func notAdded(name string, added Added, err error) error {
 		for _, script := range added.Unbuilt {
 			of = append(of, script.Package)
 		}
-		err = fmt.Errorf("%w. Programs of its packages were not run, which may be why: %s. The flag --build runs them in the sandbox",
+		err = phrase.Errorf("%w. Programs of its packages were not run, which may be why: %s. The flag --build runs them in the sandbox",
 			err, printable.List(of))
 	}
 	return err
@@ -291,7 +292,7 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 		failed = max(failed, st.Restarts)
 		select {
 		case <-ctx.Done():
-			return st, fmt.Errorf("it did not list its tools: %s %w", st.Err, ctx.Err())
+			return st, phrase.Errorf("it did not list its tools: %s %w", st.Err, ctx.Err())
 		case <-look.C:
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,6 +26,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/skill/mcp"
@@ -57,7 +57,7 @@ etui keeps the login sealed, and refreshes it.`,
 			at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", at)
 			if err != nil {
-				return fmt.Errorf("the browser's answer cannot be received; take another port with --port: %w", err)
+				return phrase.Errorf("the browser's answer cannot be received; take another port with --port: %w", err)
 			}
 			defer listener.Close()
 			b.listener = listener
@@ -67,7 +67,7 @@ etui keeps the login sealed, and refreshes it.`,
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], 1}, func() string { return fmt.Sprintf("Logged in to %s.\n", args[0]) })
+			return console.Print(done{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&b.elsewhere, "no-browser", false, "print the link only, for a browser on another machine")
@@ -91,7 +91,7 @@ func OutCommand(console *terminal.Console, open OpenFunc, version string) *cobra
 				return err
 			}
 			return console.Print(done{args[0], n}, func() string {
-				return fmt.Sprintf("Removed %s at %s.\n", printable.Count(n, "login"), args[0])
+				return phrase.In(console.Language, "Removed %s at %s.\n", phrase.Count(console.Language, n, "login"), args[0])
 			})
 		},
 	}
@@ -166,10 +166,10 @@ const patience = 10 * time.Minute
 // begin shows a link and waits for its answer: at the address where the browser is sent, or from
 // the person, who copies it.
 func (b *browser) begin(ctx context.Context, a *oauth.Attempt) error {
-	late := fmt.Errorf("nobody logged in within %v: begin again", patience)
+	late := phrase.Errorf("nobody logged in within %v: begin again", patience)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, late)
 	defer cancel()
-	fmt.Fprintf(b.console.Err, "Open this link to log in to %s at %s:\n\n  %s\n\n", a.Server,
+	phrase.Fprintf(b.console.Err, b.console.Language, "Open this link to log in to %s at %s:\n\n  %s\n\n", a.Server,
 		printable.OneLine(a.Issuer), a.Link)
 	if !b.elsewhere {
 		Browse(ctx, a.Link)
@@ -187,7 +187,7 @@ func (b *browser) begin(ctx context.Context, a *oauth.Attempt) error {
 		_ = site.Shutdown(ending) // the last page may be lost
 	}()
 	if b.elsewhere || terminal.Is(b.console.In) {
-		fmt.Fprintln(b.console.Err, "If the browser is on another machine, copy the address of its last page here:")
+		phrase.Fprintf(b.console.Err, b.console.Language, "If the browser is on another machine, copy the address of its last page here:\n")
 		go func() {
 			defer panics.Log(nil, "reading a login")
 			b.read(ctx, answers)
@@ -209,8 +209,8 @@ func (b *browser) read(ctx context.Context, answers chan<- oauth.Answer) {
 	for lines.Scan() {
 		u, err := url.Parse(strings.TrimSpace(lines.Text()))
 		if err != nil || u.Query().Get("state") == "" {
-			fmt.Fprintln(b.console.Err, "That is not the address of the last page. It begins with "+
-				"http://127.0.0.1 and has code= in it:")
+			phrase.Fprintf(b.console.Err, b.console.Language, "That is not the address of the last page. It begins with "+
+				"http://127.0.0.1 and has code= in it:\n")
 			continue
 		}
 		select {
@@ -245,12 +245,15 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err := <-p.result:
 		if err != nil {
 			w.WriteHeader(http.StatusBadGateway)
-			fmt.Fprintln(w, "The login failed. The terminal says why.")
+			phrase.Fprintf(w, language(r), "The login failed. The terminal says why.\n")
 			return
 		}
-		fmt.Fprintln(w, "Logged in. You can close this page.")
+		phrase.Fprintf(w, language(r), "Logged in. You can close this page.\n")
 	}
 }
+
+// language is that of the browser.
+func language(r *http.Request) string { return phrase.Match(r.Header.Get("Accept-Language")) }
 
 // Browse opens a link in the browser of this machine, if there is one.
 func Browse(ctx context.Context, link string) {

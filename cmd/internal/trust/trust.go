@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Variable lists folders and files, with : between them, whose configurations need no
@@ -36,13 +36,14 @@ type Unconfirmed struct {
 }
 
 // Error says what the configuration could do, and how to confirm it.
-func (e *Unconfirmed) Error() string {
-	return e.Says() + "\n" + e.Do()
-}
+func (e *Unconfirmed) Error() string { return e.In(phrase.English) }
+
+// In returns that in a language.
+func (e *Unconfirmed) In(lang string) string { return e.Says(lang) + "\n" + e.Do(lang) }
 
 // Do says how to confirm the configuration.
-func (e *Unconfirmed) Do() string {
-	return fmt.Sprintf("If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable, filepath.Dir(e.File))
+func (e *Unconfirmed) Do(lang string) string {
+	return phrase.In(lang, "If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable, filepath.Dir(e.File))
 }
 
 // at are the flags that name the configuration.
@@ -54,15 +55,15 @@ func (e *Unconfirmed) at() (flags string) {
 }
 
 // Unwrap makes it a [config.UsageError].
-func (e *Unconfirmed) Unwrap() error { return config.UsageError{Err: errors.New("not confirmed")} }
+func (e *Unconfirmed) Unwrap() error { return config.UsageError{Err: phrase.Errorf("not confirmed")} }
 
 // Says says what the configuration could do.
-func (e *Unconfirmed) Says() string {
+func (e *Unconfirmed) Says(lang string) string {
 	lines := e.Powers
 	if more := len(lines) - maxPowers; more > 0 {
-		lines = append(slices.Clone(lines[:maxPowers]), fmt.Sprintf("and %d more", more))
+		lines = append(slices.Clone(lines[:maxPowers]), phrase.In(lang, "and %d more", more))
 	}
-	return fmt.Sprintf("%s is not in effect: nobody on this machine has confirmed what it would allow:\n  %s", e.File, strings.Join(lines, "\n  "))
+	return phrase.In(lang, "%s is not in effect: nobody on this machine has confirmed what it would allow:\n  %s", e.File, strings.Join(lines, "\n  "))
 }
 
 // maxPowers is how many lines people read.
@@ -198,7 +199,7 @@ func (c Configuration) confirm(powers []string) error {
 		err = atomicfile.Write(file, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keeping what was confirmed: %w", err)
+		return phrase.Errorf("keeping what was confirmed: %w", err)
 	}
 	return nil
 }

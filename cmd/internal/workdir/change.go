@@ -2,7 +2,6 @@ package workdir
 
 import (
 	"cmp"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,7 +70,7 @@ func (w *Workspace) With(c Change) (*Workspace, error) {
 			_, err = enrich.Open(file).Read()
 		}
 		if err != nil {
-			return nil, config.UsageError{Err: errors.New("--enriched: " + err.Error() + "; etui tools enrich writes such a file")}
+			return nil, config.Usagef("--enriched: %w; etui tools enrich writes such a file", err)
 		}
 		changed.texts = file
 	}

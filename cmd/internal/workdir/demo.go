@@ -3,7 +3,6 @@ package workdir
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/examples"
+	"github.com/etui-run/etui/phrase"
 )
 
 // OpenDemo reads the demo's workspace, which it makes where it is missing.
@@ -47,7 +47,7 @@ func demoWorkspace() (string, error) {
 		err = addFiles(filepath.Join(dir, "skills"), examples.Skills(), inDemo)
 	}
 	if err != nil {
-		return "", fmt.Errorf("making the demo workspace: %w", err)
+		return "", phrase.Errorf("making the demo workspace: %w", err)
 	}
 	return dir, nil
 }

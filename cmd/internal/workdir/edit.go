@@ -3,7 +3,6 @@ package workdir
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox/protect"
 )
 
@@ -35,7 +35,7 @@ func (w *Workspace) readFile(name string) ([]byte, error) {
 	for _, r := range w.running {
 		switch text, there, known := r.Before(name); {
 		case known && !there:
-			return nil, fmt.Errorf("%s is new, and a command runs that could have written it: %w", name, fs.ErrNotExist)
+			return nil, phrase.Errorf("%s is new, and a command runs that could have written it: %w", name, fs.ErrNotExist)
 		case known:
 			return text, nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/trust"
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 )
@@ -64,7 +65,7 @@ func (w *Workspace) ReadFolders() (folders []string, err error) {
 		}
 		dir, err := w.readFolder(n.Text)
 		if err == nil && len(folders) == maxReadable {
-			err = fmt.Errorf("%d folders are the most", maxReadable)
+			err = phrase.Errorf("%d folders are the most", maxReadable)
 		}
 		if err != nil {
 			wrong = append(wrong, config.Error{File: n.Place.File, Line: n.Place.Line, Column: n.Place.Column, Message: n.Where + ": " + err.Error()})
@@ -81,7 +82,7 @@ func (w *Workspace) readFolder(dir string) (string, error) {
 		dir = config.Abs(w.File, dir)
 	}
 	if folder.Within(w.Dir, dir) {
-		return "", fmt.Errorf("%s is in the workspace, where tools read anyway", dir)
+		return "", phrase.Errorf("%s is in the workspace, where tools read anyway", dir)
 	}
 	resolved, err := sandbox.Folders([]string{dir}, w.Closed())
 	if err != nil {
@@ -98,9 +99,9 @@ func (w *Workspace) readFolder(dir string) (string, error) {
 				beside = append(beside, e.Name())
 			}
 		}
-		return "", fmt.Errorf("there is no folder %s%s", dir, nearest.Hint(filepath.Base(dir), slices.Values(beside)))
+		return "", phrase.Errorf("there is no folder %s%s", dir, nearest.Hint(filepath.Base(dir), slices.Values(beside)))
 	case err == nil && !info.IsDir():
-		err = fmt.Errorf("%s is no folder", dir)
+		err = phrase.Errorf("%s is no folder", dir)
 	}
 	return dir, err
 }

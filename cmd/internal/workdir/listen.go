@@ -9,10 +9,11 @@ import (
 	"syscall"
 
 	"github.com/etui-run/etui/cmd/internal/config"
+	"github.com/etui-run/etui/phrase"
 )
 
 // ErrInUse says that another process listens at an address.
-var ErrInUse = errors.New("is in use")
+var ErrInUse = phrase.Errorf("is in use")
 
 // Listen opens the port that a key of the configuration names.
 func Listen(ctx context.Context, address, key string) (net.Listener, error) {
@@ -23,9 +24,9 @@ func Listen(ctx context.Context, address, key string) (net.Listener, error) {
 		if key == "listen" {
 			other = "start etui with --listen, or " + other
 		}
-		return nil, fmt.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, ErrInUse, other)
+		return nil, phrase.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, ErrInUse, other)
 	case err != nil:
-		return nil, fmt.Errorf("listening on %s: %w", address, err)
+		return nil, phrase.Errorf("listening on %s: %w", address, err)
 	}
 	return listener, nil
 }

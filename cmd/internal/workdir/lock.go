@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // The files of the lock in the state folder: it, and the [Instance] that has it.
@@ -51,19 +53,19 @@ func (e *RunningError) Error() string {
 func (w *Workspace) Lock(i Instance) (unlock func() error, err error) {
 	state := w.State
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
+		return nil, phrase.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
 	lock := flock.New(filepath.Join(state, LockFile), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("locking the state folder %s: %w; it must be writable", state, err)
+		return nil, phrase.Errorf("locking the state folder %s: %w; it must be writable", state, err)
 	}
 	if !ok {
 		return nil, &RunningError{state, readInstance(state)}
 	}
 	i.PID = os.Getpid()
 	if err := writeInstance(state, i); err != nil {
-		return nil, errors.Join(fmt.Errorf("writing to the state folder: %w", err), lock.Unlock())
+		return nil, errors.Join(phrase.Errorf("writing to the state folder: %w", err), lock.Unlock())
 	}
 	return func() error { return errors.Join(os.Remove(instanceFile(state)), lock.Unlock()) }, nil
 }

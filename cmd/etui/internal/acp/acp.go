@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -308,9 +309,9 @@ func (a *agent) ask(ctx context.Context, id acp.SessionId, w session.Await) (ans
 		call.RawInput = json.RawMessage(w.Arguments)
 	}
 	options := []acp.PermissionOption{
-		{OptionId: once, Kind: acp.PermissionOptionKindAllowOnce, Name: "Allow once"},
-		{OptionId: always, Kind: acp.PermissionOptionKindAllowAlways, Name: "Allow in this conversation"},
-		{OptionId: reject, Kind: acp.PermissionOptionKindRejectOnce, Name: "Reject"},
+		{OptionId: once, Kind: acp.PermissionOptionKindAllowOnce, Name: phrase.Word(a.client.Language, "Allow once")},
+		{OptionId: always, Kind: acp.PermissionOptionKindAllowAlways, Name: phrase.Word(a.client.Language, "Allow in this conversation")},
+		{OptionId: reject, Kind: acp.PermissionOptionKindRejectOnce, Name: phrase.Word(a.client.Language, "Reject")},
 	}
 	if w.Question != "" {
 		call.Title = acp.Ptr(w.Question)

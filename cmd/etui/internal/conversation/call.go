@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -23,7 +24,7 @@ func Call(ctx context.Context, at *terminal.Console, c *client.Client, name stri
 			return r.Result, err
 		}
 		if request.Answer != nil && !request.Answer.Given {
-			return r.Result, fmt.Errorf("%s asks again, and nobody answers", name)
+			return r.Result, phrase.Errorf("%s asks again, and nobody answers", name)
 		}
 		answer, err := ask(ctx, at, r.Question)
 		if err != nil {
@@ -44,7 +45,7 @@ func ask(ctx context.Context, at *terminal.Console, q *api.Asked) (*api.Given, e
 	for n, choice := range q.Choices {
 		question += fmt.Sprintf("\n  %d. %s", n+1, printable.OneLine(choice))
 	}
-	const none = "no answer"
+	none := at.Say("no answer")
 	text, err := at.Questions(false).Ask(ctx, question+"\n", none, nil)
 	if n, wrong := strconv.Atoi(text); wrong == nil && n > 0 && n <= len(q.Choices) {
 		text = q.Choices[n-1]

@@ -54,7 +54,7 @@ func commands() []ownCommand {
 			if err := c.files.add(path); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.Out, "%s goes with the next message.\n", printable.OneLine(path))
+			_, err := phrase.Fprintf(c.Out, c.Language, "%s goes with the next message.\n", printable.OneLine(path))
 			return err
 		}},
 		{message.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(message.Run)},

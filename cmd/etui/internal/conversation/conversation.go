@@ -22,9 +22,9 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/inspect"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -81,7 +81,7 @@ func (c *Conversation) Continue(ctx context.Context) error {
 				q.Set("user", user)
 			}
 			c.remember(ctx, path+"/"+url.PathEscape(string(s.Key))+"?"+q.Encode())
-			c.Note("· continues %s (%s): %s", client.SessionName(s.Key), printable.Count(s.Messages, "message"), printable.Line(s.Title, 60))
+			c.Note("· continues %s (%s): %s", client.SessionName(s.Key), phrase.Count(c.Language, s.Messages, "message"), printable.Line(s.Title, 60))
 		}
 		return nil
 	}
@@ -144,9 +144,9 @@ func (c *Conversation) NoteGateway(ctx context.Context) {
 
 func (c *Conversation) gateway(ctx context.Context) string {
 	if dir := c.client.Folder(ctx); dir != "" {
-		return fmt.Sprintf("%s, workspace %s", c.client.Where, terminal.ShortPath(dir))
+		return phrase.In(c.Language, "%s, workspace %s", phrase.Word(c.Language, c.client.Where), terminal.ShortPath(dir))
 	}
-	return c.client.Where
+	return phrase.Word(c.Language, c.client.Where)
 }
 
 // message returns the message with a text and the attached files, which it takes along.
@@ -196,19 +196,19 @@ func (c *Conversation) Talk(ctx context.Context) error {
 	if !c.JSON && terminal.CanTalk(c.In, c.Out) {
 		in, _ := c.In.(*os.File)
 		out, _ := c.Out.(*os.File)
-		fmt.Fprintf(c.Out, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))
+		phrase.Fprintf(c.Out, c.Language, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))
 		if c.last != "" {
 			fmt.Fprintf(c.Out, "\n%s\n", c.last)
 		}
 		return terminal.Talk(ctx, terminal.Config{
-			In: in, Out: out, Plain: terminal.Plain(), Complete: c.complete, History: c.history,
+			In: in, Out: out, Say: c.Console.Say, Plain: terminal.Plain(), Complete: c.complete, History: c.history,
 			Offers: c.offers, Keys: map[string]string{"ctrl+o": Unfold},
 			Send: func(ctx context.Context, text string, out io.Writer) error {
-				c.Console = &terminal.Console{In: in, Out: out, Err: out, Language: c.Language, Screen: true}
+				c.Console = c.OnScreen(out)
 				return c.handle(ctx, text)
 			},
 			Idle: func(ctx context.Context, out io.Writer) {
-				c.Console = &terminal.Console{In: in, Out: out, Err: out, Language: c.Language, Screen: true}
+				c.Console = c.OnScreen(out)
 				c.late(ctx)
 			},
 		})
@@ -223,7 +223,7 @@ func (c *Conversation) Talk(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			fmt.Fprintf(c.Err, "etui: %v\n", err)
+			fmt.Fprintf(c.Err, "etui: %v\n", phrase.Say(c.Language, err))
 		}
 	}
 	return lines.Err()
@@ -243,7 +243,7 @@ func (c *Conversation) handle(ctx context.Context, text string) error {
 		return list[i].run(ctx, c, strings.TrimSpace(rest))
 	}
 	if strings.HasPrefix(name, "/") && !strings.Contains(name[1:], "/") {
-		return config.Usagef("there is no command %s%s; /help lists them", name, nearest.Hint(name, slices.Values(commandNames())))
+		return config.Usagef("there is no command %s%s; /help lists them", name, phrase.Near(name, slices.Values(commandNames())))
 	}
 	m, err := c.message(text)
 	if err != nil {

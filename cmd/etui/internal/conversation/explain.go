@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 )
@@ -46,12 +47,12 @@ func (c *Conversation) Explain(ctx context.Context, ask Question) error {
 	var refused *client.Error
 	now, err := c.client.Status(ctx)
 	if err = errors.Join(err, client.InForce(now)); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
-		fmt.Fprintf(c.Err, "warning: %v\n", err)
+		phrase.Fprintf(c.Err, c.Language, "warning: %v\n", err)
 	}
 	if c.JSON {
 		return c.PrintJSON(x)
 	}
-	_, err = fmt.Fprint(c.Out, explanation.Text(x.Explanation, ask.All, c.LineWidth())+explanation.Refused(x.Refused, c.LineWidth()))
+	_, err = fmt.Fprint(c.Out, explanation.Text(c.Language, x.Explanation, ask.All, c.LineWidth())+explanation.Refused(c.Language, x.Refused, c.LineWidth()))
 	return err
 }
 
@@ -67,7 +68,7 @@ func (c *Conversation) Why(ctx context.Context) error {
 	case c.JSON:
 		return c.PrintJSON(turns[0])
 	}
-	_, err := fmt.Fprint(c.Out, explanation.Turn(turns[0], c.LineWidth()))
+	_, err := fmt.Fprint(c.Out, explanation.Turn(c.Language, turns[0], c.LineWidth()))
 	return err
 }
 
@@ -79,7 +80,7 @@ func (c *Conversation) skills(ctx context.Context) error {
 	}
 	return c.Print(s, func() string {
 		s.Active = cmp.Or(c.who.Skill, s.Active)
-		return explanation.Toolsets(s)
+		return explanation.Toolsets(c.Language, s)
 	})
 }
 
@@ -92,6 +93,6 @@ func (c *Conversation) activate(ctx context.Context, skill string) error {
 		return err
 	}
 	c.who.Skill = m.Skill
-	fmt.Fprintf(c.Out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", m.Skill, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
+	phrase.Fprintf(c.Out, c.Language, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", m.Skill, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
 	return nil
 }

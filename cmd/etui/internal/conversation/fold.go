@@ -65,7 +65,7 @@ func (c *Conversation) unfold(which string) error {
 	if which != "" {
 		n, err := strconv.Atoi(which)
 		if err != nil || n < 1 || n > to {
-			return config.Usagef("the last answer has no call %q; it has %s", which, printable.Count(to, "call"))
+			return config.Usagef("the last answer has no call %q; it has %s", which, phrase.Count(c.Language, to, "call"))
 		}
 		from, to = n-1, n
 	}
@@ -80,7 +80,7 @@ func (c *Conversation) unfold(which string) error {
 		}
 		mark, text := "…", phrase.In(c.Language, "There is no result yet.")
 		if f.result != nil {
-			mark, _ = result(*f.result)
+			mark, _ = result(c.Language, *f.result)
 			text = f.result.Text
 		}
 		fmt.Fprintf(c.Out, "%s %d %s\n%s%s", strings.TrimSpace(mark), from+i+1, printable.OneLine(f.call.Name),

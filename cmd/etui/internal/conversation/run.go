@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -37,11 +37,12 @@ const (
 
 // EndedError says how a run ended.
 type EndedError struct {
-	End  End
-	says string
+	End End
+	error
 }
 
-func (e EndedError) Error() string { return e.says }
+// Unwrap returns what the error says.
+func (e EndedError) Unwrap() error { return e.error }
 
 // runPrefix begins the names of the conversations of runs.
 const runPrefix = "run-"
@@ -130,12 +131,12 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		}
 		call := done.Awaits[0]
 		if c.JSON || !terminal.Is(c.In) {
-			return EndedError{Waits, fmt.Sprintf("a call of %s waits for an approval: etui approvals approve %s, then etui run --resume", call.Tool, call.ID)}
+			return EndedError{Waits, phrase.Errorf("a call of %s waits for an approval: etui approvals approve %s, then etui run --resume", call.Tool, call.ID)}
 		}
-		fmt.Fprintf(c.Err, "%s %s: let it run? [y/N] ", call.Tool, printable.Line(call.Arguments, maxFailure))
+		phrase.Fprintf(c.Err, c.Language, "%s %s: let it run? [y/N] ", call.Tool, printable.Line(call.Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
 		m.Text = approval.Deny + " " + call.ID
-		if answers.Scan() && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
+		if answers.Scan() && slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
 			m.Text = approval.Approve + " " + call.ID
 		}
 	}
@@ -150,11 +151,11 @@ func outcomeOf(done turn.Done) error {
 	case f.Outcome == workflow.Done:
 		return nil
 	case f.Outcome == workflow.Limit:
-		return EndedError{Limit, fmt.Sprintf("the workflow %s reached a limit in the phase %s: %s", f.Workflow, f.Phase, f.Reason)}
+		return EndedError{Limit, phrase.Errorf("the workflow %s reached a limit in the phase %s: %s", f.Workflow, f.Phase, f.Reason)}
 	case f.Outcome == "":
-		return EndedError{Failed, fmt.Sprintf("the workflow %s stopped in the phase %s; etui run --resume goes on", f.Workflow, f.Phase)}
+		return EndedError{Failed, phrase.Errorf("the workflow %s stopped in the phase %s; etui run --resume goes on", f.Workflow, f.Phase)}
 	}
-	return EndedError{Failed, fmt.Sprintf("the workflow %s ended in the phase %s: %s: %s", f.Workflow, f.Phase, f.Outcome, f.Reason)}
+	return EndedError{Failed, phrase.Errorf("the workflow %s ended in the phase %s: %s: %s", f.Workflow, f.Phase, f.Outcome, f.Reason)}
 }
 
 // follow sends a message, prints what happens and returns how the turn ended.
@@ -204,7 +205,7 @@ func (r *reply) path(f *session.Flow) {
 	for _, s := range f.Path[min(r.switches, len(f.Path)):] {
 		switch r.switches++; {
 		case s.To == f.Outcome:
-			r.note("■ %s: %s after %s, %d tokens; %s", f.Workflow, f.Outcome, printable.Count(f.Rounds, "round"), f.AllTokens, s.Why)
+			r.note("■ %s: %s after %s, %d tokens; %s", f.Workflow, f.Outcome, phrase.Count(r.Language, f.Rounds, "round"), f.AllTokens, s.Why)
 		case s.Why == "":
 			r.note("▶ phase %s", s.To)
 		default:
@@ -217,7 +218,7 @@ func (r *reply) path(f *session.Flow) {
 func (r *reply) phase(p turn.PhaseEvent) {
 	cost := ""
 	if p.Cost > 0 {
-		cost = fmt.Sprintf(", cost %.4f", p.Cost)
+		cost = phrase.In(r.Language, ", cost %.4f", p.Cost)
 	}
 	r.live = true
 	switch {
@@ -225,11 +226,11 @@ func (r *reply) phase(p turn.PhaseEvent) {
 		if p.Unpriced == p.AllTokens && p.Unpriced > 0 {
 			cost = ", at no known price (models[].price)"
 		} else if p.Unpriced > 0 {
-			cost += fmt.Sprintf(", %d of them without a price (models[].price)", p.Unpriced)
+			cost += phrase.In(r.Language, ", %d of them without a price (models[].price)", p.Unpriced)
 		}
-		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, printable.Count(p.Rounds, "round"), p.AllTokens, cost)
+		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, phrase.Count(r.Language, p.Rounds, "round"), p.AllTokens, cost)
 	case p.Began:
-		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, printable.Count(tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
+		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, phrase.Count(r.Language, tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
 	default:
 		r.note("· %s round %d, %d tokens so far%s", p.Name, p.Round+1, p.AllTokens, cost)
 	}

@@ -35,7 +35,7 @@ func TestConversationMarks(t *testing.T) {
 			{Role: chat.User, User: "bob", Text: "again"}, call("5"),
 		},
 	}
-	got := conversation.Transcript(c, 80)
+	got := conversation.Transcript("", c, 80)
 	at := 0
 	for _, want := range []string{
 		"agent:main:main\n", "a turn is open (calling)", "2 earlier messages are not shown",

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
@@ -19,16 +20,16 @@ import (
 )
 
 // Toolsets lists the skills of an agent that can be active, and marks the one that is.
-func Toolsets(s api.Toolsets) string {
+func Toolsets(lang string, s api.Toolsets) string {
 	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
+		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
 	}
-	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
+	return phrase.In(lang, "Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
 
 // near bounds how many tools are shown that match but were not sent, and how many that
@@ -37,39 +38,39 @@ func Toolsets(s api.Toolsets) string {
 const near = 8
 
 // Text writes an explanation for people, in lines of at most width columns.
-func Text(x selection.Explanation, all bool, width int) string {
+func Text(lang string, x selection.Explanation, all bool, width int) string {
 	var b strings.Builder
 	steps := make([]string, 0, len(x.Funnel)+1)
 	for _, s := range x.Funnel {
 		if s.Dropped > 0 || s.Stage == "catalog" || s.Stage == "visibility" || s.Stage == "rank" {
-			steps = append(steps, fmt.Sprintf("%d %s", s.Left, stageWords[s.Stage]))
+			steps = append(steps, phrase.In(lang, stageWords[s.Stage], s.Left))
 		}
 	}
-	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
+	steps = append(steps, phrase.In(lang, "%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
-	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
+	phrase.Fprintf(&b, lang, "mode %s: %s\n", x.Mode, reason(lang, x.Why))
 	if first, _, _ := strings.Cut(x.Request, "\n"); strings.Contains(x.Query, first) && first != "" {
-		fmt.Fprintf(&b, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
+		phrase.Fprintf(&b, lang, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
 	} else if first != "" {
-		fmt.Fprintf(&b, "read as Chinese: %s\n", printable.Line(x.Request, 200))
+		phrase.Fprintf(&b, lang, "read as Chinese: %s\n", printable.Line(x.Request, 200))
 	}
 	if x.Language != "" {
-		fmt.Fprintf(&b, "language: %s, which the tools do not speak: words of their names count, tools used lately are sent, and the model searches (docs/ranking.md, Other languages)\n", x.Language)
+		phrase.Fprintf(&b, lang, "language: %s, which the tools do not speak: words of their names count, tools used lately are sent, and the model searches (docs/ranking.md, Other languages)\n", x.Language)
 	}
 	if x.Phase != "" {
-		fmt.Fprintf(&b, "phase %s of the workflow that runs\n", x.Phase)
+		phrase.Fprintf(&b, lang, "phase %s of the workflow that runs\n", x.Phase)
 	}
-	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
+	phrase.Fprintf(&b, lang, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
 	if x.Tokens.Usable < x.Tokens.All {
-		fmt.Fprintf(&b, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable, x.Tokens.Usable)
+		phrase.Fprintf(&b, lang, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable, x.Tokens.Usable)
 	}
 	if extra := metaTools(x.Declared); extra != "" {
-		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent; %d tokens\n", extra, x.Tokens.Meta)
+		phrase.Fprintf(&b, lang, "beside them: %s, for everything that was not sent; %d tokens\n", extra, x.Tokens.Meta)
 	}
 	if x.Advice != "" {
-		fmt.Fprintf(&b, "close candidates: %s\n", x.Advice)
+		phrase.Fprintf(&b, lang, "close candidates: %s\n", x.Advice)
 	}
-	rows := [][]string{{"", "tool", "score", "tokens", "why"}}
+	rows := [][]string{head(lang, "", "tool", "score", "tokens", "why")}
 	for _, kind := range []struct {
 		mark  string
 		is    func(selection.Verdict) bool
@@ -83,27 +84,27 @@ func Text(x selection.Explanation, all bool, width int) string {
 		for _, v := range x.Tools {
 			if kind.is(v) && (all || v.Sent || v.Score > 0 && shown < kind.limit) {
 				shown++
-				rows = append(rows, []string{kind.mark, tool.Label(v.Tool, v.Original), fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(x, v)})
+				rows = append(rows, []string{kind.mark, tool.Label(v.Tool, v.Original), fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(lang, x, v)})
 			}
 		}
 	}
 	if len(rows) == 1 {
-		b.WriteString("No tool is near this message. The model may still search with find_tools.\n")
+		phrase.Fprintf(&b, lang, "No tool is near this message. The model may still search with find_tools.\n")
 	} else {
 		b.WriteString("\n" + terminal.Table(rows, width))
 	}
 	if len(x.Skills) > 0 {
-		b.WriteString("\n" + terminal.Table(skillRows(x, all), width))
+		b.WriteString("\n" + terminal.Table(skillRows(lang, x, all), width))
 	}
 	if len(x.Alternatives) > 0 {
-		b.WriteString("\n" + terminal.Table(changes(x), width))
+		b.WriteString("\n" + terminal.Table(changes(lang, x), width))
 	}
 	return b.String()
 }
 
 // because returns a tool's reason with the words that matched, each with the field in
 // which it counts most, or what would open the tool.
-func because(x selection.Explanation, v selection.Verdict) string {
+func because(lang string, x selection.Explanation, v selection.Verdict) string {
 	var opens []string
 	for _, a := range x.Alternatives {
 		if slices.Contains(a.Opens, v.Tool) {
@@ -111,17 +112,18 @@ func because(x selection.Explanation, v selection.Verdict) string {
 		}
 	}
 	if len(opens) > 0 {
-		return "opened by " + strings.Join(opens, ", ") + "; now " + v.Reason
+		return phrase.In(lang, "opened by %s; now %s", strings.Join(opens, ", "), reason(lang, v.Reason))
 	}
-	why := withWords(v.Reason, x.Query, v.Terms)
+	why := withWords(lang, v.Reason, x.Query, v.Terms)
 	if v.Meaning > 0 {
-		why += fmt.Sprintf(", (meaning) %.1f", v.Meaning)
+		why += phrase.In(lang, ", (meaning) %.1f", v.Meaning)
 	}
 	return why
 }
 
 // withWords is a reason with the words of a question that matched.
-func withWords(reason, question string, terms []rank.Term) string {
+func withWords(lang, why, question string, terms []rank.Term) string {
+	why = reason(lang, why)
 	var words []string
 	for _, t := range terms {
 		word := typed(question, cmp.Or(t.From, t.Word))
@@ -131,9 +133,32 @@ func withWords(reason, question string, terms []rank.Term) string {
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, cmp.Or(strongest(t.Fields), t.Why))))
 	}
 	if len(words) == 0 {
-		return reason
+		return why
 	}
-	return reason + ": " + strings.Join(words, ", ")
+	return phrase.In(lang, "%s: %s", why, strings.Join(words, ", "))
+}
+
+// counted are the reasons of the selection with numbers in them.
+var counted = []string{
+	"rank %d: others fit better, %d are sent", "rank %d: its %d tokens do not fit what was left of %d",
+	"rank %d: too little of the question matches", "rank %d: too far below the best", "rank %d, named with the message",
+	"rank %d: the session's messages announce enough tools; find_tools finds it", "rank %d",
+}
+
+// reason says a reason of the selection in a language; the gateway gives it in English.
+func reason(lang, english string) string {
+	for _, format := range counted {
+		var n [3]int
+		numbers := []any{&n[0], &n[1], &n[2]}[:strings.Count(format, "%d")]
+		_, _ = fmt.Sscanf(english, format, numbers...) // the next line finds what does not fit
+		for i := range numbers {
+			numbers[i] = n[i]
+		}
+		if fmt.Sprintf(format, numbers...) == english {
+			return phrase.In(lang, format, numbers...)
+		}
+	}
+	return phrase.Word(lang, english)
 }
 
 // typed returns the word of a question that has a stem: namespaces for namespac. A stem
@@ -152,9 +177,9 @@ func typed(question, stem string) string {
 }
 
 // skillRows are the skills as rows, and how many are not shown.
-func skillRows(x selection.Explanation, all bool) [][]string {
+func skillRows(lang string, x selection.Explanation, all bool) [][]string {
 	skills := x.Skills
-	rows := [][]string{{"", "skill", "score", "tokens", "why"}}
+	rows := [][]string{head(lang, "", "skill", "score", "tokens", "why")}
 	shown := map[bool]int{}
 	for _, s := range skills {
 		if !all && (shown[s.Told] == near || !s.Told && s.Score == 0) {
@@ -168,10 +193,10 @@ func skillRows(x selection.Explanation, all bool) [][]string {
 		case !s.Stage.Usable():
 			mark = "✗"
 		}
-		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(s.Reason, x.Query, s.Terms)})
+		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(lang, s.Reason, x.Query, s.Terms)})
 	}
 	if more := len(skills) - shown[true] - shown[false]; more > 0 {
-		rows = append(rows, []string{"", fmt.Sprintf("and %d more", more), "", "", ""})
+		rows = append(rows, []string{"", phrase.In(lang, "and %d more", more), "", "", ""})
 	}
 	return rows
 }
@@ -188,31 +213,39 @@ func strongest(fields map[string]float64) string {
 }
 
 // changes are the alternatives as rows.
-func changes(x selection.Explanation) [][]string {
-	rows := [][]string{{"with", "usable", "sent", "what changes"}}
+func changes(lang string, x selection.Explanation) [][]string {
+	rows := [][]string{head(lang, "with", "usable", "sent", "what changes")}
 	for _, a := range x.Alternatives {
 		row := []string{a.Change + " " + a.Value, strconv.Itoa(a.Usable), fmt.Sprintf("%d → %d", sent(x), a.Sent)}
 		before := len(rows)
 		for _, part := range []struct {
 			sign string
 			list []string
-		}{{"opens ", a.Opens}, {"+ ", a.Added}, {"− ", a.Dropped}} {
+		}{{phrase.In(lang, "opens "), a.Opens}, {"+ ", a.Added}, {"− ", a.Dropped}} {
 			if len(part.list) > 0 && (part.sign != "+ " || !slices.Equal(part.list, a.Opens)) {
 				rows = append(rows, append(row, part.sign+strings.Join(part.list, ", ")))
 				row = []string{"", "", ""}
 			}
 		}
 		if len(rows) == before {
-			rows = append(rows, append(row, "nothing"))
+			rows = append(rows, append(row, phrase.Word(lang, "nothing")))
 		}
 	}
 	return rows
 }
 
+// head is the head of a table in a language.
+func head(lang string, english ...string) []string {
+	for i, text := range english {
+		english[i] = phrase.Word(lang, text)
+	}
+	return english
+}
+
 // stageWords describe what was left after a stage.
 var stageWords = map[string]string{
-	"catalog": "tools", "enabled": "enabled", "groups": "in the agent's groups", "visibility": "visible", "skill": "in the skill",
-	"request": "asked for", "rank": "ranked", "budget": "within the budget",
+	"catalog": "%d tools", "enabled": "%d enabled", "groups": "%d in the agent's groups", "visibility": "%d visible",
+	"skill": "%d in the skill", "request": "%d asked for", "rank": "%d ranked", "budget": "%d within the budget",
 }
 
 func sent(x selection.Explanation) int {

@@ -27,7 +27,7 @@ func TestRenderFits(t *testing.T) {
 			sel := s.Select(selection.Request{Query: query, Facts: chat.Facts{Channel: "cli"}})
 			x := sel.Explain()
 			x.Alternatives = sel.Alternatives(selection.Try{Roles: []string{"管理员"}})
-			text := explanation.Text(x, false, width)
+			text := explanation.Text("", x, false, width)
 			_, table, _ := strings.Cut(text, "\n\n")
 			column := -1
 			for line := range strings.Lines(table) {

@@ -4,6 +4,7 @@ package help
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -23,16 +24,17 @@ func Print(console *terminal.Console, c *cobra.Command) {
 			b.WriteString(terminal.Hanging(indent, line, wide))
 		}
 	} else {
-		b.WriteString(phrase.Word(console.Language, c.Short) + phrase.In(console.Language, ".") + "\n")
+		b.WriteString(c.Short + phrase.Word(console.Language, ".") + "\n")
 	}
 	title := func(text string) {
 		b.WriteString("\n" + titleStyle(console).Render(phrase.Word(console.Language, text)) + "\n")
 	}
 	title("Usage")
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
+		phrase.Fprintf(&b, console.Language, "  %s COMMAND [flags]\n", c.CommandPath())
 	} else {
-		b.WriteString("  " + c.UseLine() + "\n")
+		line, _ := strings.CutSuffix(c.UseLine(), " [flags]")
+		phrase.Fprintf(&b, console.Language, "  %s [flags]\n", line)
 	}
 	title("Examples")
 	for line := range strings.SplitSeq(example(c), "\n") {
@@ -43,10 +45,10 @@ func Print(console *terminal.Console, c *cobra.Command) {
 		var rows [][2]string
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() {
-				rows = append(rows, [2]string{strings.TrimSuffix(sub.Use, " [flags]"), phrase.Word(console.Language, sub.Short)})
+				rows = append(rows, [2]string{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
 			}
 		}
-		b.WriteString(described(rows, wide))
+		b.WriteString(described(rows, wide, wide/3))
 	}
 	general := c.InheritedFlags()
 	if !c.HasParent() {
@@ -58,10 +60,61 @@ func Print(console *terminal.Console, c *cobra.Command) {
 	}{{"Flags", c.LocalNonPersistentFlags()}, {"Flags of all commands", general}} {
 		if part.flags.HasAvailableFlags() {
 			title(part.title)
-			b.WriteString(strings.ReplaceAll(part.flags.FlagUsagesWrapped(wide), " (default [])", ""))
+			b.WriteString(described(flagRows(console.Language, part.flags), wide, wide/2))
 		}
 	}
 	fmt.Fprint(console.Out, b.String())
+}
+
+// Localize says all texts about a command, its flags and the commands below it in a language.
+func Localize(lang string, c *cobra.Command) {
+	if lang != phrase.Chinese {
+		return
+	}
+	if !c.HasParent() {
+		c.InitDefaultHelpCmd()
+		c.InitDefaultCompletionCmd()
+	}
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	for _, text := range []*string{&c.Short, &c.Long, &c.Example} {
+		*text = phrase.Word(lang, *text)
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		text, _ := strings.CutSuffix(f.Usage, " for "+c.Name()) // cobra's: "help for NAME"
+		f.Usage = phrase.Word(lang, text)
+	})
+	for _, sub := range c.Commands() {
+		Localize(lang, sub)
+	}
+}
+
+// flagRows returns flags with their descriptions.
+func flagRows(lang string, flags *pflag.FlagSet) (rows [][2]string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		name, usage := pflag.UnquoteUsage(f)
+		name = strings.TrimSpace("--" + f.Name + " " + name)
+		if f.Shorthand == "" {
+			name = "    " + name
+		} else {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		switch value := f.DefValue; f.Value.Type() {
+		case "string":
+			if value != "" {
+				usage += phrase.In(lang, " (default %q)", value)
+			}
+		case "int", "duration", "float64":
+			if value != "0" && value != "0s" {
+				usage += phrase.In(lang, " (default %s)", value)
+			}
+		}
+		rows = append(rows, [2]string{name, usage})
+	})
+	return rows
 }
 
 // example returns the examples of a command. Those of a group are the first ones of its
@@ -96,16 +149,16 @@ func titleStyle(console *terminal.Console) lipgloss.Style {
 	return lipgloss.NewStyle().Bold(!terminal.Plain() && terminal.Is(console.Out))
 }
 
-// described writes names with their descriptions behind them.
-func described(rows [][2]string, wide int) string {
+// described writes names with their descriptions behind them, in a column that begins after at most so much.
+func described(rows [][2]string, wide, most int) string {
 	longest := 0
 	for _, row := range rows {
-		longest = max(longest, min(len(row[0]), wide/3))
+		longest = max(longest, min(ansi.StringWidth(row[0]), most))
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		first := fmt.Sprintf("  %-*s  ", longest, row[0])
-		if len(row[0]) > longest {
+		first := "  " + terminal.Padded(row[0], longest) + "  "
+		if ansi.StringWidth(row[0]) > longest {
 			b.WriteString("  " + row[0] + "\n")
 			first = strings.Repeat(" ", longest+4)
 		}
@@ -123,7 +176,11 @@ func paragraphs(text string) string {
 		if line == "" || before == "" || strings.HasPrefix(line, " ") || strings.HasPrefix(before, " ") {
 			joined += "\n" + line
 		} else {
-			joined += " " + line
+			last, _ := utf8.DecodeLastRuneInString(before)
+			if ansi.StringWidth(string(last)) < 2 && last != '”' { // a paragraph in Chinese has no space there
+				joined += " "
+			}
+			joined += line
 		}
 	}
 	return joined

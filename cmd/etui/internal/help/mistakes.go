@@ -2,13 +2,11 @@ package help
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/cmd/internal/config"
-	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -31,14 +29,17 @@ func CheckArguments(c *cobra.Command) {
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
+		if err != nil && !c.HasSubCommands() && strings.HasPrefix(err.Error(), "unknown command ") {
+			return config.Usagef("unknown command %q for %q", args[0], c.CommandPath())
+		}
 		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && !strings.HasPrefix(err.Error(), "requires at least") {
 			return err
 		}
-		wrong := "an argument is missing"
+		wrong := phrase.Errorf("an argument is missing")
 		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
-			wrong = fmt.Sprintf("the command does not take %s", printable.Count(len(args), "argument"))
+			wrong = phrase.Errorf("the command does not take %s", phrase.Number{N: len(args), Of: "argument"})
 		}
-		return config.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
+		return config.Usagef("%w: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
 	}
 }
 
@@ -47,7 +48,7 @@ func NoCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return config.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+	return config.Usagef("unknown command %q%s; see %q", args[0], phrase.Near(args[0], func(yield func(string) bool) {
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && !yield(sub.Name()) {
 				return
@@ -63,8 +64,17 @@ func FlagMistake(c *cobra.Command, err error) error {
 
 // plainFlag says what the value of a flag must be, without the words of a Go package.
 func plainFlag(err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return phrase.Errorf("unknown shorthand flag: %q in -%s", unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+	case errors.As(err, &unknown):
+		return phrase.Errorf("unknown flag: --%s", unknown.GetSpecifiedName())
+	case errors.As(err, &missing):
+		return phrase.Errorf("flag needs an argument: --%s", missing.GetFlag().Name)
+	case !errors.As(err, &invalid):
 		return err
 	}
 	flag := invalid.GetFlag()
@@ -72,23 +82,20 @@ func plainFlag(err error) error {
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("--%s is %q; it must be %s", flag.Name, invalid.GetValue(), want)
+	return phrase.Errorf("--%s is %q; it must be %s", flag.Name, invalid.GetValue(), phrase.Text(want))
 }
 
 // nearestFlag suggests the flag that was meant.
-func nearestFlag(c *cobra.Command, err error) string {
+func nearestFlag(c *cobra.Command, err error) phrase.Hint {
 	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
 	if !ok {
 		return ""
 	}
-	var names []string
-	for flag := range strings.FieldsSeq(c.Flags().FlagUsages() + " " + c.InheritedFlags().FlagUsages()) {
-		if long, ok := strings.CutPrefix(flag, "--"); ok {
-			names = append(names, long)
+	return phrase.Near("--"+name, func(yield func(string) bool) {
+		for flag := range strings.FieldsSeq(c.Flags().FlagUsages() + " " + c.InheritedFlags().FlagUsages()) {
+			if strings.HasPrefix(flag, "--") && !yield(flag) {
+				return
+			}
 		}
-	}
-	if near, ok := nearest.Name(name, slices.Values(names)); ok {
-		return fmt.Sprintf("; did you mean --%s?", near)
-	}
-	return ""
+	})
 }

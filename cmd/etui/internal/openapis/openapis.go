@@ -2,17 +2,18 @@
 package openapis
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/cmd/etui/internal/report"
 	"github.com/etui-run/etui/cmd/etui/internal/servers"
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/install"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill/openapi"
 )
 
@@ -44,7 +45,7 @@ variables of the environment that they come from.`,
 				return err
 			}
 			if !how.All && len(how.Tags)+len(how.Operations) == 0 {
-				if err := x.Print(d.Operations(), func() string { return describe(d.Operations()) }); err != nil {
+				if err := x.Print(d.Operations(), func() string { return describe(x.Language, d.Operations()) }); err != nil {
 					return err
 				}
 				return config.Usagef("nothing was imported; choose with --tag, --operation or --all")
@@ -56,7 +57,7 @@ variables of the environment that they come from.`,
 			if err := x.Reload(cmd.Context(), w); err != nil {
 				return err
 			}
-			return x.Print(done, func() string { return imported(done) })
+			return x.Print(done, func() string { return imported(x.Language, done) })
 		},
 	}
 	f := c.Flags()
@@ -88,12 +89,12 @@ variables of the environment that they come from.`,
 }
 
 // describe lists operations.
-func describe(list []openapi.Operation) string {
-	rows := [][]string{{"OPERATION", "REQUEST", "TAGS", "SUMMARY"}}
+func describe(lang string, list []openapi.Operation) string {
+	rows := [][]string{report.Head(lang, "OPERATION", "REQUEST", "TAGS", "SUMMARY")}
 	for _, o := range list {
 		summary := o.Summary
 		if o.Deprecated {
-			summary = "(deprecated) " + summary
+			summary = phrase.In(lang, "(deprecated) ") + summary
 		}
 		rows = append(
 			rows,
@@ -109,9 +110,9 @@ func describe(list []openapi.Operation) string {
 }
 
 // imported says what an import did.
-func imported(done install.Imported) string {
+func imported(lang string, done install.Imported) string {
 	var b strings.Builder
-	rows := [][]string{{"SKILL", "RISK", "REQUEST"}}
+	rows := [][]string{report.Head(lang, "SKILL", "RISK", "REQUEST")}
 	var notes []string
 	for _, s := range done.Skills {
 		rows = append(rows, []string{s.Name, s.Risk, printable.OneLine(s.Method + " " + s.URL)})
@@ -123,17 +124,18 @@ func imported(done install.Imported) string {
 	}
 	b.WriteString(terminal.Table(rows, terminal.Width()))
 	for _, note := range notes {
-		fmt.Fprintf(&b, "note: %s\n", printable.OneLine(note))
+		phrase.Fprintf(&b, lang, "note: %s\n", printable.OneLine(note))
 	}
 	for _, reason := range done.Skipped {
-		fmt.Fprintf(&b, "skipped: %s\n", printable.OneLine(reason))
+		phrase.Fprintf(&b, lang, "skipped: %s\n", printable.OneLine(reason))
 	}
-	fmt.Fprintf(&b, "Imported %s.\n", printable.Count(len(done.Skills), "skill"))
+	phrase.Fprintf(&b, lang, "Imported %s.\n", phrase.Count(lang, len(done.Skills), "skill"))
 	if len(done.Unset) > 0 {
-		fmt.Fprintf(
+		phrase.Fprintf(
 			&b,
+			lang,
 			"Set these variables where etui runs; the skills load once they are set: %s.\n",
-			printable.List(done.Unset),
+			phrase.List(lang, done.Unset, 10),
 		)
 	}
 	return b.String()

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
@@ -28,47 +29,53 @@ import (
 	"github.com/etui-run/etui/usage"
 )
 
-// KeyRow is the row of an API key.
-func KeyRow(k server.KeyStatus) []string {
-	may := "talk"
-	switch {
-	case k.Operator && k.ForOthers:
-		may = "operate, speak for others"
-	case k.Operator:
-		may = "operate"
-	case k.ForOthers:
-		may = "speak for others"
-	}
-	if k.NoClientTools {
-		may += ", no client tools"
-	}
-	return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
+// Keys lists the API keys.
+func Keys(lang string, keys []server.KeyStatus) string {
+	return Table[server.KeyStatus]{
+		None: "There are no API keys.\n", Wide: true, Head: []string{"KEY", "USER", "MAY", "MADE", "PROBLEM"},
+		Row: func(k server.KeyStatus) []string {
+			may := phrase.Word(lang, "talk")
+			switch {
+			case k.Operator && k.ForOthers:
+				may = phrase.Word(lang, "operate, speak for others")
+			case k.Operator:
+				may = phrase.Word(lang, "operate")
+			case k.ForOthers:
+				may = phrase.Word(lang, "speak for others")
+			}
+			if k.NoClientTools {
+				may += phrase.Word(lang, ", no client tools")
+			}
+			return []string{k.Name, k.User, may, k.Created.Local().Format(time.DateTime), k.Problem}
+		},
+	}.Text(lang, keys)
 }
 
 // Agents lists the agents.
-func Agents(agents []agent.Status) string {
+func Agents(lang string, agents []agent.Status) string {
 	return Table[agent.Status]{
 		Wide: true, Head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
 		Row: func(s agent.Status) []string {
-			shown := cmp.Or(strings.Join(s.Skills, ","), "all")
-			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
+			all := phrase.Word(lang, "all")
+			shown := cmp.Or(strings.Join(s.Skills, ","), all)
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, all), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
-	}.Text(agents) + legend(agents) + describeHealth(agents)
+	}.Text(lang, agents) + legend(lang, agents) + describeHealth(lang, agents)
 }
 
 // legend explains the columns that do not speak for themselves, if they say anything.
-func legend(agents []agent.Status) (text string) {
+func legend(lang string, agents []agent.Status) (text string) {
 	if slices.ContainsFunc(agents, func(s agent.Status) bool { return s.Active != s.Tools }) {
-		text += "ACTIVE: how many of the TOOLS its skill shows.\n"
+		text += phrase.In(lang, "ACTIVE: how many of the TOOLS its skill shows.\n")
 	}
 	if slices.ContainsFunc(agents, func(s agent.Status) bool { return s.Guide != "" }) {
-		text += "FOLLOWS: the file of the workspace that its instructions include.\n"
+		text += phrase.In(lang, "FOLLOWS: the file of the workspace that its instructions include.\n")
 	}
 	return text
 }
 
 // describeHealth says which models failed last, each once.
-func describeHealth(agents []agent.Status) string {
+func describeHealth(lang string, agents []agent.Status) string {
 	var b strings.Builder
 	var told []string
 	for _, s := range agents {
@@ -77,9 +84,9 @@ func describeHealth(agents []agent.Status) string {
 				continue
 			}
 			told = append(told, h.Model)
-			fmt.Fprintf(&b, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
+			phrase.Fprintf(&b, lang, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
 			if !h.Rests.IsZero() {
-				fmt.Fprintf(&b, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
+				phrase.Fprintf(&b, lang, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
 			}
 			b.WriteByte('\n')
 		}
@@ -88,11 +95,11 @@ func describeHealth(agents []agent.Status) string {
 }
 
 // Approvals lists what waits, and what counts always.
-func Approvals(list api.Approvals) string {
+func Approvals(lang string, list api.Approvals) string {
 	text := Table[approval.Approval]{
 		None: "Nothing waits for an approval.\n", Head: []string{"ID", "TOOL", "RISK", "EXPIRES", "USER"},
 		Row: func(x approval.Approval) []string {
-			until := "never"
+			until := phrase.Word(lang, "never")
 			if !x.Until.IsZero() {
 				until = x.Until.Local().Format(time.DateTime)
 			}
@@ -101,7 +108,7 @@ func Approvals(list api.Approvals) string {
 		Below: func(x approval.Approval) string {
 			return "    " + strings.ReplaceAll(printable.Text(cmp.Or(x.Question, x.Arguments)), "\n", "\n    ") + "\n"
 		},
-	}.Text(list.Waiting)
+	}.Text(lang, list.Waiting)
 	if len(list.Lasting) == 0 {
 		return text
 	}
@@ -110,34 +117,34 @@ func Approvals(list api.Approvals) string {
 		Row: func(g approval.Grant) []string {
 			return []string{g.ID, g.Tool, g.Agent, g.User, g.By, g.Time.Local().Format(time.DateTime)}
 		},
-	}.Text(list.Lasting)
+	}.Text(lang, list.Lasting)
 }
 
 // Channels lists the accounts, and who was let in.
-func Channels(x server.ChannelStatus) string {
+func Channels(lang string, x server.ChannelStatus) string {
 	if len(x.Channels) == 0 {
-		return "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n"
+		return phrase.In(lang, "There are no channels: list them under channels in etui.yaml, see docs/channels.md.\n")
 	}
 	text := Table[channel.State]{
 		Wide: true, Head: []string{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING",
 			"GIVEN UP"},
 		Row: func(s channel.State) []string {
-			state := "connected"
+			state := phrase.Word(lang, "connected")
 			switch {
 			case s.Since.IsZero():
-				state = "not running"
+				state = phrase.Word(lang, "not running")
 			case !s.Connected:
-				state = "not connected"
+				state = phrase.Word(lang, "not connected")
 			}
 			return []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused),
 				fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting), fmt.Sprint(s.GivenUp)}
 		},
-	}.Text(x.Channels)
+	}.Text(lang, x.Channels)
 	for _, s := range x.Channels {
 		if s.Error != "" {
 			until := ""
 			if !s.Until.IsZero() {
-				until = "; tried again at " + s.Until.Local().Format(time.TimeOnly)
+				until = phrase.In(lang, "; tried again at %s", s.Until.Local().Format(time.TimeOnly))
 			}
 			text += fmt.Sprintf("%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
 		}
@@ -147,12 +154,12 @@ func Channels(x server.ChannelStatus) string {
 			text += fmt.Sprintf("%s: %s\n", s.Name, printable.OneLine(why))
 		}
 		if s.Lost != "" {
-			text += fmt.Sprintf("%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
+			text += phrase.In(lang, "%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
 				printable.OneLine(s.Lost))
 		}
 	}
 	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
-		text += "\nNo gateway runs them now: etui serve starts it.\n"
+		text += phrase.In(lang, "\nNo gateway runs them now: etui serve starts it.\n")
 	}
 	for _, people := range []struct {
 		head string
@@ -165,83 +172,88 @@ func Channels(x server.ChannelStatus) string {
 					since := p.Time.Local().Format(time.DateTime)
 					return []string{p.Code, p.Channel, printable.OneLine(p.User), printable.Line(p.Name, 30), since}
 				},
-			}.Text(people.list)
+			}.Text(lang, people.list)
 		}
 	}
 	return text
 }
 
-// TaskRow is the row of a task.
-func TaskRow(t schedule.Task) []string {
-	next := "never"
-	switch {
-	case t.Paused:
-		next = "paused"
-	case !t.Next.IsZero():
-		next = t.Next.Local().Format(time.DateTime)
-		if zone, err := time.LoadLocation(t.Zone); err == nil && t.Zone != "" { // as the task counts
-			next = t.Next.In(zone).Format("2006-01-02 15:04:05 MST")
-		}
-	}
-	return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
+// Tasks lists the tasks.
+func Tasks(lang string, tasks []schedule.Task) string {
+	return Table[schedule.Task]{
+		None: "There are no tasks.\n", Head: []string{"ID", "NEXT", "WHEN", "ZONE", "USER", "TEXT"},
+		Row: func(t schedule.Task) []string {
+			next := phrase.Word(lang, "never")
+			switch {
+			case t.Paused:
+				next = phrase.Word(lang, "paused")
+			case !t.Next.IsZero():
+				next = t.Next.Local().Format(time.DateTime)
+				if zone, err := time.LoadLocation(t.Zone); err == nil && t.Zone != "" { // as the task counts
+					next = t.Next.In(zone).Format("2006-01-02 15:04:05 MST")
+				}
+			}
+			return []string{t.ID, next, printable.Line(t.When, 40), t.Zone, t.User, t.Text}
+		},
+	}.Text(lang, tasks)
 }
 
 // Retried says that a message is taken up again.
-func Retried(i inbox.Item) string {
+func Retried(lang string, i inbox.Item) string {
 	session := client.SessionName(i.Session)
-	return fmt.Sprintf("Message %d is taken up again; etui sessions show %s shows its answer.\n", i.ID, session)
+	return phrase.In(lang, "Message %s is taken up again; etui sessions show %s shows its answer.\n", strconv.FormatInt(i.ID, 10), session)
 }
 
 // Dropped says that a message is dropped.
-func Dropped(i inbox.Item) string {
-	return fmt.Sprintf("Message %d is dropped.\n", i.ID)
+func Dropped(lang string, i inbox.Item) string {
+	return phrase.In(lang, "Message %s is dropped.\n", strconv.FormatInt(i.ID, 10))
 }
 
 // Item shows a message of the inbox.
-func Item(i inbox.Item) string {
+func Item(lang string, i inbox.Item) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "message %d, %s since %s\n  session  %s\n", i.ID, i.State, i.Accepted.Local().Format(time.DateTime), i.Session)
+	phrase.Fprintf(&b, lang, "message %s, %s since %s\n  session  %s\n", strconv.FormatInt(i.ID, 10), phrase.Word(lang, string(i.State)), i.Accepted.Local().Format(time.DateTime), i.Session)
 	if i.User != "" {
-		fmt.Fprintf(&b, "  user     %s\n", printable.Line(i.User, 200))
+		phrase.Fprintf(&b, lang, "  user     %s\n", printable.Line(i.User, 200))
 	}
 	if i.State == store.Parked {
-		fmt.Fprintf(&b, "  parked   %s\n", i.Reason)
+		phrase.Fprintf(&b, lang, "  parked   %s\n", i.Reason)
 	}
 	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
 	return b.String()
 }
 
 // Status shows what runs.
-func Status(s api.Status) string {
+func Status(lang string, s api.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "etui %s, %s\n\n%s", s.Version, printable.Count(s.Tools, "tool"), Agents(s.Agents))
+	phrase.Fprintf(&b, lang, "etui %s, %s\n\n%s", s.Version, phrase.Count(lang, s.Tools, "tool"), Agents(lang, s.Agents))
 	if c := s.Configuration; c != nil {
-		fmt.Fprintf(&b, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
+		phrase.Fprintf(&b, lang, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
 		if c.Error != "" {
-			fmt.Fprintf(&b, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
+			phrase.Fprintf(&b, lang, "The file cannot be used as it is now; what was read before stays in effect:\n%s\n", c.Error)
 		}
 		if len(c.Restart) > 0 {
-			fmt.Fprintf(&b, "Changed, and in effect at the next start: %s\n", strings.Join(c.Restart, ", "))
+			phrase.Fprintf(&b, lang, "Changed, and in effect at the next start: %s\n", strings.Join(c.Restart, ", "))
 		}
 	}
 	for _, r := range s.Refused {
-		fmt.Fprintf(&b, "\nMessages are refused since %s: %s\n", r.Since.Local().Format(time.DateTime), r.Error)
+		phrase.Fprintf(&b, lang, "\nMessages are refused since %s: %s\n", r.Since.Local().Format(time.DateTime), r.Error)
 	}
 	if e := s.Embeddings; e != nil {
-		fmt.Fprintf(&b, "\nEmbeddings by %s: %d of %d tools have a vector\n", e.Model, e.Have, e.Tools)
+		phrase.Fprintf(&b, lang, "\nEmbeddings by %s: %d of %d tools have a vector\n", e.Model, e.Have, e.Tools)
 		if e.Error != "" {
-			fmt.Fprintf(&b, "The server does not answer, and words alone rank: %s\n", e.Error)
+			phrase.Fprintf(&b, lang, "The server does not answer, and words alone rank: %s\n", e.Error)
 		}
 	}
 	if len(s.Workflows) > 0 {
-		fmt.Fprintf(&b, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
+		phrase.Fprintf(&b, lang, "\nWorkflows: %s\n", strings.Join(s.Workflows, ", "))
 	}
 	if len(s.Runs) > 0 {
-		rows := [][]string{{"RUN", "WORKFLOW", "PHASE", "VISIT", "ROUNDS", "TOKENS", "STATE"}}
+		rows := [][]string{Head(lang, "RUN", "WORKFLOW", "PHASE", "VISIT", "ROUNDS", "TOKENS", "STATE")}
 		for _, r := range s.Runs {
-			state := "runs"
+			state := phrase.Word(lang, "runs")
 			if r.Waits > 0 {
-				state = "waits for an approval"
+				state = phrase.Word(lang, "waits for an approval")
 			}
 			f := r.Flow
 			rows = append(rows, []string{
@@ -254,18 +266,18 @@ func Status(s api.Status) string {
 }
 
 // Whoami says who a person is.
-func Whoami(x api.Whoami) string {
-	rows := [][]string{{string(x.Kind), cmp.Or(x.Sender, "no name")}}
+func Whoami(lang string, x api.Whoami) string {
+	rows := [][]string{{phrase.Word(lang, string(x.Kind)), cmp.Or(x.Sender, phrase.Word(lang, "no name"))}}
 	add := func(what string, list ...string) {
 		if text := strings.Join(list, ", "); text != "" {
-			rows = append(rows, []string{what, text})
+			rows = append(rows, []string{phrase.Word(lang, what), text})
 		}
 	}
 	add("identities", x.Identities...)
 	if x.User != x.Sender {
 		add("user.id", x.User)
 	}
-	add("roles", cmp.Or(strings.Join(x.Roles, ", "), "none"))
+	add("roles", cmp.Or(strings.Join(x.Roles, ", "), phrase.Word(lang, "none")))
 	add("groups", x.Groups...)
 	add("platform roles", x.PlatformRoles...)
 	for _, name := range slices.Sorted(maps.Keys(x.Attrs)) {
@@ -273,81 +285,81 @@ func Whoami(x api.Whoami) string {
 	}
 	add("channel", x.Channel)
 	add("session", string(x.Session))
-	may := []string{"speaks for itself only"}
+	may := []string{phrase.Word(lang, "speaks for itself only")}
 	switch {
 	case x.Client.Operator && x.Client.ForOthers:
-		may = []string{"operator", "may speak for others"}
+		may = []string{phrase.Word(lang, "operator"), phrase.Word(lang, "may speak for others")}
 	case x.Client.Operator:
-		may = []string{"operator"}
+		may = []string{phrase.Word(lang, "operator")}
 	case x.Client.ForOthers:
-		may = []string{"may speak for others"}
+		may = []string{phrase.Word(lang, "may speak for others")}
 	}
 	if x.Client.Key != "" {
-		may = append(may, "API key "+x.Client.Key)
+		may = append(may, phrase.In(lang, "API key %s", x.Client.Key))
 	}
-	add("this client", may...)
+	add("this client", phrase.List(lang, may, len(may)))
 	return terminal.Columns(rows)
 }
 
 // Forgotten says what was removed of a person.
-func Forgotten(f erase.Report) string {
+func Forgotten(lang string, f erase.Report) string {
 	var did []string
 	for _, kind := range []struct{ name, what string }{
 		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
-		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"requests", "approval request"}, {"chats", "record of a channel"}, {"logins", "login"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"requests", "approval request"}, {"chats", "channel record"}, {"logins", "login"},
 	} {
 		if n := f.Count[kind.name]; n > 0 {
-			did = append(did, printable.Count(n, kind.what))
+			did = append(did, phrase.Count(lang, n, kind.what))
 		}
 	}
-	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
+	text := phrase.In(lang, "Nothing was kept of %s.\n", f.User)
 	if !strings.Contains(f.User, ":") {
-		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
+		text = phrase.In(lang, "Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
 	}
 	if len(did) > 0 {
-		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
+		text = phrase.In(lang, "Removed of %s: %s.\n", f.User, phrase.List(lang, did, len(did)))
 	}
 	if n := f.Count["decisions"]; n > 0 {
-		text += printable.Count(n, "decision") + " in the audit made anonymous.\n"
+		text += phrase.In(lang, "%s in the audit made anonymous.\n", phrase.Count(lang, n, "decision"))
 	}
 	return text
 }
 
-// Decisions is the table of the audit.
-func Decisions() Table[audit.Decision] {
+// Decisions lists what was decided about calls.
+func Decisions(lang string, list []audit.Decision) string {
 	return Table[audit.Decision]{
 		None: "There are no decisions.\n", Head: []string{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"},
 		Row: func(d audit.Decision) []string {
-			what, decision := d.Tool, "allowed"
+			what, decision := d.Tool, phrase.Word(lang, "allowed")
 			if d.Skill != "" {
-				what = "skill " + d.Skill
+				what = phrase.In(lang, "skill %s", d.Skill)
 			}
 			switch {
 			case d.OfApproval():
-				decision = d.Stage
+				decision = phrase.Word(lang, d.Stage)
 			case !d.Allowed:
-				decision = "refused: " + d.Stage
+				decision = phrase.In(lang, "refused: %s", phrase.Word(lang, d.Stage))
 			}
 			return []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision}
 		},
 		Below: func(d audit.Decision) (lines string) {
 			for _, text := range []string{d.Reason, d.Arguments} {
 				if text != "" {
-					lines += terminal.Hanging("    ", text, terminal.Width())
+					lines += terminal.Hanging("    ", phrase.Word(lang, text), terminal.Width())
 				}
 			}
 			return lines
 		},
-	}
+	}.Text(lang, list)
 }
 
 // Verdict says whether the chain of the audit is unbroken.
-func Verdict(v audit.Verdict) string {
+func Verdict(lang string, v audit.Verdict) string {
 	var b strings.Builder
 	if v.Unbroken {
-		fmt.Fprintf(&b, "%s, unbroken.\n", printable.Count(v.Records, "record"))
+		phrase.Fprintf(&b, lang, "%s, unbroken.\n", phrase.Count(lang, v.Records, "record"))
 	} else {
-		fmt.Fprintf(&b, "%s, broken:\n", printable.Count(v.Records, "record"))
+		phrase.Fprintf(&b, lang, "%s, broken:\n", phrase.Count(lang, v.Records, "record"))
 		for _, broken := range v.Breaks {
 			at := ""
 			if !broken.Time.IsZero() {
@@ -356,48 +368,48 @@ func Verdict(v audit.Verdict) string {
 			fmt.Fprintf(&b, "  %s%s\n", at, printable.Line(broken.What, 200))
 		}
 		if len(v.Breaks) >= audit.MaxBreaks {
-			b.WriteString("  There may be more.\n")
+			phrase.Fprintf(&b, lang, "  There may be more.\n")
 		}
 	}
 	if v.Dropped > 0 {
-		fmt.Fprintf(&b, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
+		phrase.Fprintf(&b, lang, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
 	}
 	if v.Older > 0 {
-		fmt.Fprintf(&b, "%s without a chain.\n", printable.Count(v.Older, "older record"))
+		phrase.Fprintf(&b, lang, "%s without a chain.\n", phrase.Count(lang, v.Older, "older record"))
 	}
 	switch v.Compared {
 	case "same":
-		b.WriteString("The head that was kept is part of the chain.\n")
+		phrase.Fprintf(&b, lang, "The head that was kept is part of the chain.\n")
 	case "dropped":
-		b.WriteString("The record of the head that was kept has been dropped since, so it cannot be compared.\n")
+		phrase.Fprintf(&b, lang, "The record of the head that was kept has been dropped since, so it cannot be compared.\n")
 	}
 	if v.Head != "" {
-		fmt.Fprintf(&b, "Head: %s\n", v.Head)
+		phrase.Fprintf(&b, lang, "Head: %s\n", v.Head)
 	}
 	return b.String()
 }
 
 // Usage lists past turns.
-func Usage(kept learning.Record) string {
-	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n"
+func Usage(lang string, kept learning.Record) string {
+	state := phrase.In(lang, "Turns are not being kept: set usage: {keep: true} in etui.yaml.\n")
 	switch {
 	case kept.Vote:
-		state = "Turns are being kept, and vote for the tools that answered them.\n"
+		state = phrase.In(lang, "Turns are being kept, and vote for the tools that answered them.\n")
 	case kept.Keep:
-		state = "Turns are being kept. They do not vote.\n"
+		state = phrase.In(lang, "Turns are being kept. They do not vote.\n")
 	}
 	if len(kept.Turns) == 0 {
-		return "There are no past turns. " + state
+		return phrase.In(lang, "There are no past turns. ") + state
 	}
 	return Table[usage.Turn]{
 		Wide: true, Head: []string{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"},
 		Row: func(t usage.Turn) []string {
 			tools := t.Tools
 			for _, name := range t.Failed {
-				tools = append(tools, name+" (failed)")
+				tools = append(tools, phrase.In(lang, "%s (failed)", name))
 			}
 			when, question := t.Time.Local().Format("2006-01-02 15:04"), printable.Line(t.Text, max(terminal.Width()-60, 20))
 			return []string{when, t.Agent, t.User, strings.Join(tools, ","), question}
 		},
-	}.Text(kept.Turns) + state
+	}.Text(lang, kept.Turns) + state
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Table shows things of one kind to people, a row each.
@@ -17,12 +18,21 @@ type Table[T any] struct {
 	Below func(T) string
 }
 
-// Text returns the table of a list.
-func (t Table[T]) Text(list []T) string {
-	if len(list) == 0 && t.None != "" {
-		return t.None
+// Head returns the head of a table in a language.
+func Head(lang string, english ...string) []string {
+	head := make([]string, len(english))
+	for i, text := range english {
+		head[i] = phrase.Word(lang, text)
 	}
-	rows := [][]string{t.Head}
+	return head
+}
+
+// Text returns the table of a list in a language.
+func (t Table[T]) Text(lang string, list []T) string {
+	if len(list) == 0 && t.None != "" {
+		return phrase.Word(lang, t.None)
+	}
+	rows := [][]string{Head(lang, t.Head...)}
 	for _, x := range list {
 		rows = append(rows, t.Row(x))
 	}

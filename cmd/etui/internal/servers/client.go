@@ -3,13 +3,13 @@ package servers
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/cmd/internal/clientconfig"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // installing is the command that makes etui an MCP server of another client.
@@ -22,7 +22,7 @@ func (x Config) installing() *cobra.Command {
 		Long: `Make this gateway an MCP server of a client on this machine: the client starts etui mcp serve, and its
 model finds and calls the tools of an agent of this workspace. etui shows how the client's settings would
 change, asks, and keeps a copy of them. Comments and everything else there stay as they are.
-CLIENT is one of ` + strings.Join(clientconfig.Names(), ", ") + ".",
+CLIENT is one of claude-code, claude-desktop, codex, cursor, vscode, opencode.`,
 		Example: "  etui mcp install claude-code\n  etui mcp install codex --agent support --name support",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := x.Open(cmd.Context())
@@ -51,7 +51,7 @@ CLIENT is one of ` + strings.Join(clientconfig.Names(), ", ") + ".",
 			if change.Diff == "" {
 				change.Backup = ""
 				return x.Print(change, func() string {
-					return fmt.Sprintf("%s has %s already: %s\n", change.Client, name, terminal.ShortPath(change.File))
+					return phrase.In(x.Language, "%s has %s already: %s\n", change.Client, name, terminal.ShortPath(change.File))
 				})
 			}
 			if !yes {
@@ -64,9 +64,9 @@ CLIENT is one of ` + strings.Join(clientconfig.Names(), ", ") + ".",
 				return err
 			}
 			return x.Print(change, func() string {
-				text := fmt.Sprintf("%s starts etui from now on; restart it if it runs.\n", change.Client)
+				text := phrase.In(x.Language, "%s starts etui from now on; restart it if it runs.\n", change.Client)
 				if change.Backup != "" {
-					text += fmt.Sprintf("Its settings of before are in %s.\n", terminal.ShortPath(change.Backup))
+					text += phrase.In(x.Language, "Its settings of before are in %s.\n", terminal.ShortPath(change.Backup))
 				}
 				return text
 			})

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 )
 
 // imported is what mcp import prints as JSON.
@@ -64,12 +65,12 @@ whose variables are not set yet is written, but not tried.`,
 			}
 			ready := slices.DeleteFunc(slices.Clone(plan.Servers), func(s importedServer) bool { return s.Problem != "" })
 			if dry || !x.JSON {
-				if err := x.Print(plan, func() string { return describeImport(plan) }); dry || err != nil || len(ready) == 0 {
+				if err := x.Print(plan, func() string { return describeImport(x.Language, plan) }); dry || err != nil || len(ready) == 0 {
 					return err
 				}
 			}
 			if !yes {
-				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.", printable.Count(len(ready),
+				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.", phrase.Count(x.Language, len(ready),
 					"server")); err != nil {
 					return err
 				}
@@ -96,13 +97,13 @@ whose variables are not set yet is written, but not tried.`,
 				case err != nil:
 					s.Problem = err.Error()
 					failed++
-					fmt.Fprintf(x.Err, "%s\n", printable.Text(err.Error()))
+					fmt.Fprintf(x.Err, "%s\n", printable.Text(phrase.Say(x.Language, err)))
 				case x.JSON:
 				case len(added.Unset) > 0:
-					fmt.Fprintf(x.Out, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File),
+					phrase.Fprintf(x.Out, x.Language, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File),
 						strings.Join(added.Unset, ", "))
 				default:
-					fmt.Fprint(x.Out, describeAdded(added, w.Config.Policy.Default))
+					fmt.Fprint(x.Out, describeAdded(x.Language, added, w.Config.Policy.Default))
 				}
 				if cmd.Context().Err() != nil {
 					return cmd.Context().Err()
@@ -117,7 +118,7 @@ whose variables are not set yet is written, but not tried.`,
 				}
 			}
 			if failed > 0 {
-				return fmt.Errorf("%d of %s were not added", failed, printable.Count(len(ready), "server"))
+				return phrase.Errorf("%d of %s were not added", failed, phrase.Count(x.Language, len(ready), "server"))
 			}
 			return nil
 		},
@@ -207,13 +208,13 @@ func check(w *workdir.Workspace, s clientconfig.Found, seen map[string]string, f
 	return p
 }
 
-func describeImport(plan imported) string {
+func describeImport(lang string, plan imported) string {
 	var b strings.Builder
 	for _, why := range plan.Unread {
-		fmt.Fprintf(&b, "cannot read %s\n", why)
+		phrase.Fprintf(&b, lang, "cannot read %s\n", why)
 	}
 	if len(plan.Servers) == 0 {
-		return b.String() + "No MCP servers of other clients were found. Name a file: etui mcp import FILE\n"
+		return b.String() + phrase.In(lang, "No MCP servers of other clients were found. Name a file: etui mcp import FILE\n")
 	}
 	file, set := "", map[string][]string{}
 	for _, s := range plan.Servers {
@@ -226,7 +227,7 @@ func describeImport(plan imported) string {
 			b.WriteString(from + "\n")
 		}
 		if s.Problem != "" {
-			b.WriteString(terminal.Hanging("  - "+printable.Line(s.Name, 60)+" ", "left out: "+s.Problem, terminal.Width()))
+			b.WriteString(terminal.Hanging("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
 			continue
 		}
 		fmt.Fprintf(&b, "  + %s: %s\n", s.Server.Name, terminal.ShortPath(s.Writes))
@@ -241,14 +242,14 @@ func describeImport(plan imported) string {
 		}
 	}
 	if len(plan.Variables) > 0 {
-		b.WriteString("\nSet these variables in the environment of etui; their values are in the files above or where these name them:\n")
+		phrase.Fprintf(&b, lang, "\nSet these variables in the environment of etui; their values are in the files above or where these name them:\n")
 	}
 	for _, name := range plan.Variables {
-		state := "not set"
+		state := phrase.Word(lang, "not set")
 		if os.Getenv(name) != "" {
-			state = "set"
+			state = phrase.Word(lang, "set")
 		}
-		fmt.Fprintf(&b, "  %s (%s), for %s\n", name, state, strings.Join(set[name], ", "))
+		phrase.Fprintf(&b, lang, "  %s (%s), for %s\n", name, state, strings.Join(set[name], ", "))
 	}
 	return b.String()
 }

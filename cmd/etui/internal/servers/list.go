@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -96,39 +97,45 @@ func came(identity, version string) string {
 }
 
 // DescribeList shows servers in a table that fits the terminal.
-func DescribeList(list []Listed) string {
+func DescribeList(lang string, list []Listed) string {
 	if len(list) == 0 {
-		return "There are no MCP servers: etui mcp add and etui mcp import add some.\n"
+		return phrase.In(lang, "There are no MCP servers: etui mcp add and etui mcp import add some.\n")
 	}
-	rows := [][]string{{"SERVER", "STATE", "TOOLS", "FROM"}}
+	head := make([]string, 0, 4)
+	for _, text := range []string{"SERVER", "STATE", "TOOLS", "FROM"} {
+		head = append(head, phrase.Word(lang, text))
+	}
+	rows := [][]string{head}
 	for _, l := range list {
-		rows = append(rows, []string{l.Name, l.State, fmt.Sprint(len(l.Tools)), printable.OneLine(l.Came)})
+		rows = append(rows, []string{l.Name, phrase.Word(lang, l.State), fmt.Sprint(len(l.Tools)), printable.OneLine(l.Came)})
 	}
 	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 	text := lines[0]
 	for i, l := range list {
 		text += lines[i+1]
-		for _, note := range l.notes() {
+		for _, note := range l.notes(lang) {
 			text += terminal.Hanging("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
 		}
 	}
 	if !slices.ContainsFunc(list, func(l Listed) bool { return l.State != notRunning }) {
-		text += "\nNo gateway runs them now: etui serve starts it.\n"
+		text += phrase.In(lang, "\nNo gateway runs them now: etui serve starts it.\n")
 	}
 	return text
 }
 
-func (l Listed) notes() (notes []string) {
+func (l Listed) notes(lang string) (notes []string) {
 	if l.Problem != "" {
 		notes = append(notes, l.Problem)
 	}
 	for _, more := range []struct {
 		count int
 		why   string
-	}{{l.Held, "held back"}, {l.Refused, "refused"}, {l.LeftOut, "left out"}} {
+	}{
+		{l.Held, "%s held back, see etui skills show %s"}, {l.Refused, "%s refused, see etui skills show %s"},
+		{l.LeftOut, "%s left out, see etui skills show %s"},
+	} {
 		if more.count > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s, see etui skills show %s", printable.Count(more.count, "tool"), more.why,
-				l.Name))
+			notes = append(notes, phrase.In(lang, more.why, phrase.Count(lang, more.count, "tool"), l.Name))
 		}
 	}
 	return notes

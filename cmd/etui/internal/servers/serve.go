@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	server "github.com/etui-run/etui/server/mcp"
 )
 
@@ -49,7 +50,7 @@ func Serve(ctx context.Context, console *terminal.Console, c *client.Client, age
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return fmt.Errorf("reading the MCP client: %w", err)
+			return phrase.Errorf("reading the MCP client: %w", err)
 		}
 		places <- struct{}{}
 		asked.Go(func() {

@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/terminal"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -105,9 +106,11 @@ The command ends when a running gateway has the server's tools.`,
 			}
 			x.restart(cmd.Context(), w)
 			if x.JSON {
-				fmt.Fprint(x.Err, inPlain(s.Name, plain))
+				fmt.Fprint(x.Err, inPlain(x.Language, s.Name, plain))
 			}
-			return x.Print(added, func() string { return describeAdded(added, w.Config.Policy.Default) + inPlain(s.Name, plain) })
+			return x.Print(added, func() string {
+				return describeAdded(x.Language, added, w.Config.Policy.Default) + inPlain(x.Language, s.Name, plain)
+			})
 		},
 	}
 	f := c.Flags()
@@ -139,12 +142,12 @@ func kept(name, variable, value string, plain *[]secret) string {
 }
 
 // inPlain says which secrets are in the file, and where to keep them in its place.
-func inPlain(server string, plain []secret) string {
+func inPlain(lang, server string, plain []secret) string {
 	var b strings.Builder
 	for _, s := range plain {
-		b.WriteString(terminal.Hanging("  in plain   ", fmt.Sprintf("%s looks like a secret, and the file holds it as it is. Keep it in "+
+		b.WriteString(terminal.Hanging("  "+terminal.Padded(phrase.Word(lang, "in plain"), 10)+" ", phrase.In(lang, "%s looks like a secret, and the file holds it as it is. Keep it in "+
 			"the environment of etui instead (where etui serve is started: the shell, the unit, the container) as %s, write "+
-			"${%s} in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable, s.variable, server),
+			"%s in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable, "${"+s.variable+"}", server),
 			terminal.Width()))
 	}
 	return b.String()
@@ -157,11 +160,11 @@ func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
 			return build
 		}
 		var b strings.Builder
-		b.WriteString("These packages want to run programs of their own:\n")
+		phrase.Fprintf(&b, x.Language, "These packages want to run programs of their own:\n")
 		for _, s := range scripts {
 			fmt.Fprintf(&b, "  %s: %s\n", s.Package, s.Command)
 		}
-		fmt.Fprintf(&b, "They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?",
+		phrase.Fprintf(&b, x.Language, "They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?",
 			strings.Join(hosts, ", "))
 		return x.Questions(false).Agree(ctx, printable.Text(b.String()))
 	}}
@@ -190,25 +193,25 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 	for {
 		var all admin.SkillList
 		if err := gateway.Do(ctx, http.MethodGet, "/admin/skills", nil, &all); err != nil {
-			return before, fmt.Errorf("%s is added, but the gateway did not say whether it has it: %w", name, err)
+			return before, phrase.Errorf("%s is added, but the gateway did not say whether it has it: %w", name, err)
 		}
 		i := slices.IndexFunc(all.Skills, func(s admin.SkillStatus) bool { return s.Name == name })
 		if i < 0 {
-			return before, fmt.Errorf("%s is added, but the gateway cannot load it: %s", name, failure(all, name))
+			return before, phrase.Errorf("%s is added, but the gateway cannot load it: %s", name, failure(all, name))
 		}
 		s, st := all.Skills[i], Of(all.Skills[i])
 		switch {
 		case s.State != skill.Enabled:
-			return st, fmt.Errorf("%s is added, but the gateway does not use it: %s", name, cmp.Or(s.Why, string(s.State)))
+			return st, phrase.Errorf("%s is added, but the gateway does not use it: %s", name, cmp.Or(s.Why, string(s.State)))
 		case st.Phase == mcp.Connected, st.Login:
 			return st, nil
 		case st.Phase == mcp.Stopped, st.Restarts > 1:
-			return st, fmt.Errorf("%s is added, but the gateway cannot reach it: %s", name, st.Err)
+			return st, phrase.Errorf("%s is added, but the gateway cannot reach it: %s", name, st.Err)
 		}
 		select {
 		case <-ctx.Done():
 			return st,
-				fmt.Errorf("%s is added, but the gateway does not have its tools yet, it is %s: %s; etui mcp list shows when it has", name, st.Phase, cmp.Or(st.Err, ctx.Err().Error()))
+				phrase.Errorf("%s is added, but the gateway does not have its tools yet, it is %s: %s; etui mcp list shows when it has", name, st.Phase, cmp.Or(st.Err, ctx.Err().Error()))
 		case <-time.After(lookEvery):
 		}
 	}
@@ -223,7 +226,7 @@ func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
 	}
 	s, err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Status(ctx)
 	if err == nil && s.Configuration != nil && len(s.Configuration.Restart) > 0 {
-		fmt.Fprintf(x.Err, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
+		phrase.Fprintf(x.Err, x.Language, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
 			strings.Join(s.Configuration.Restart, ", "))
 	}
 }
@@ -248,7 +251,7 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 	err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Do(ctx, http.MethodPost, "/admin/skills/reload",
 		admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
 	if err != nil {
-		return fmt.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
+		return phrase.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
 	}
 	return nil
 }
@@ -266,36 +269,37 @@ func (x Config) remove() *cobra.Command {
 			if err := install.RemoveServer(w, args[0], func() error { return x.Reload(cmd.Context(), w) }); err != nil {
 				return err
 			}
-			return x.Print(map[string]any{"ok": true, "skill": args[0]}, func() string { return "Removed " + args[0] + ".\n" })
+			return x.Print(map[string]any{"ok": true, "skill": args[0]}, func() string { return x.Say("Removed %s.\n", args[0]) })
 		},
 	}
 }
 
-func describeAdded(added install.Added, policy config.CallDefaults) string {
+func describeAdded(lang string, added install.Added, policy config.CallDefaults) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Added %s: %s\n", added.Server.Server, terminal.ShortPath(added.File))
+	phrase.Fprintf(&b, lang, "Added %s: %s\n", added.Server.Server, terminal.ShortPath(added.File))
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", label, text)
+			fmt.Fprintf(&b, "  %s %s\n", terminal.Padded(phrase.Word(lang, label), 10), text)
 		}
 	}
 	line("tools", strings.Join(added.Server.Tools, ", "))
-	Describe(line, added.Server)
+	Describe(lang, line, added.Server)
 	for _, of := range []struct {
 		risk   tool.Risk
 		effect string
 	}{{tool.Read, policy.Read}, {tool.Write, policy.Write}, {tool.Destructive, policy.Destructive}} {
 		if names := added.Risks[of.risk]; len(names) > 0 {
 			says := map[string]string{"ask": "need an approval", "deny": "are refused"}[of.effect]
-			line("calls", fmt.Sprintf("those of risk %s %s, unless a rule says otherwise: %s", of.risk,
-				cmp.Or(says, "run at once"), strings.Join(names, ", ")))
+			line("calls", phrase.In(lang, "those of risk %s %s, unless a rule says otherwise: %s", of.risk,
+				phrase.Word(lang, cmp.Or(says, "run at once")), strings.Join(names, ", ")))
 		}
 	}
 	for _, path := range added.Unseen {
-		line("not seen", terminal.ShortPath(path)+": the sandbox does not show it to the program; --force with --read or --write grants it")
+		line("not seen", phrase.In(lang, "%s: the sandbox does not show it to the program; --force with --read or --write grants it",
+			terminal.ShortPath(path)))
 	}
 	for _, s := range added.Unbuilt {
-		line("not run", fmt.Sprintf("%s: %s; --force --build runs it in the sandbox", s.Package, s.Command))
+		line("not run", phrase.In(lang, "%s: %s; --force --build runs it in the sandbox", s.Package, s.Command))
 	}
 	return b.String()
 }
@@ -310,9 +314,9 @@ func Of(s admin.SkillStatus) (server mcp.Status) {
 }
 
 // Describe says everything about a server, a line at a time.
-func Describe(line func(label, text string), s mcp.Status) {
-	line("server", fmt.Sprintf("%s, %s, restarted %s, %s", s.Phase, printable.Count(len(s.Tools), "tool"),
-		printable.Count(s.Restarts, "time"), s.Identity))
+func Describe(lang string, line func(label, text string), s mcp.Status) {
+	line("server", phrase.In(lang, "%s, %s, restarted %s, %s", s.Phase, phrase.Count(lang, len(s.Tools), "tool"),
+		phrase.Count(lang, s.Restarts, "time"), s.Identity))
 	for _, grant := range []struct {
 		label string
 		list  []string
@@ -328,10 +332,10 @@ func Describe(line func(label, text string), s mcp.Status) {
 	line("repaired", strings.Join(s.Loose, "; "))
 	if s.LeftOut > 0 {
 		line("left out",
-			fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
+			phrase.In(lang, "%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Originals)) {
-		line("renamed", fmt.Sprintf("models call %s: %s", s.Originals[name], name))
+		line("renamed", phrase.In(lang, "models call %s: %s", s.Originals[name], name))
 	}
 	for _, repair := range s.Repaired {
 		line("repaired", repair)
@@ -346,6 +350,6 @@ func Describe(line func(label, text string), s mcp.Status) {
 		}
 	}
 	if len(s.Held) > 0 {
-		line("", "to approve them: etui skills approve "+s.Server+" TOOL..., or --all")
+		line("", phrase.In(lang, "to approve them: etui skills approve %s TOOL..., or --all", s.Server))
 	}
 }
