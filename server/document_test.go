@@ -81,10 +81,7 @@ func (d *linted) operation(method, path string, op map[string]any) {
 			inPath = append(inPath, "{"+at+"}")
 		}
 	}
-	var named []string
-	for _, found := range ofPath.FindAllString(path, -1) {
-		named = append(named, found)
-	}
+	named := ofPath.FindAllString(path, -1)
 	if !slices.Equal(inPath, named) {
 		d.Errorf("%s %s has the parameters %v", name, path, inPath)
 	}

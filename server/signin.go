@@ -93,7 +93,7 @@ func (e *entrance) signIn(w http.ResponseWriter, r *http.Request) {
 			wire.RefuseField(w, http.StatusUnauthorized, "wrong_key", "key", "this is not the API key of an operator")
 			return
 		}
-		who = e.Console.SignIn(w, r, console.Person{Name: name, Role: console.Owner}, key)
+		who = e.SignIn(w, r, console.Person{Name: name, Role: console.Owner}, key)
 	case in.Code != "" && public && e.ways.Provider != nil:
 		if who, err = e.finish(w, r, in); err != nil {
 			return
@@ -177,7 +177,7 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *entrance) signOut(w http.ResponseWriter, r *http.Request) {
-	e.Console.SignOut(w, r)
+	e.SignOut(w, r)
 	w.WriteHeader(http.StatusNoContent)
 }
 

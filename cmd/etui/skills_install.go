@@ -284,7 +284,7 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 		fmt.Fprint(console.Err, "\r\x1b[K")
 	}
 	for _, u := range list {
-		line := fmt.Sprintf("%s: %s%s", u.Name, phrase.Word(console.Language, string(u.State)), spaced(shortVersion(u.From)))
+		line := fmt.Sprintf("%s: %s%s", u.Name, phrase.Word(console.Language, u.State), spaced(shortVersion(u.From)))
 		if u.To != "" && u.To != u.From {
 			line += phrase.In(console.Language, " to %s", printable.OneLine(shortVersion(u.To)))
 		}

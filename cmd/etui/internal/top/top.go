@@ -90,7 +90,7 @@ func Read(ctx context.Context, c *client.Client, now time.Time) (Reading, error)
 	err = errors.Join(err, counting,
 		c.Do(ctx, http.MethodGet, "/admin/inbox?limit="+maxTurns, nil, &items),
 		c.Do(ctx, http.MethodGet, "/admin/approvals", nil, &waits))
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it was joined here
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		err = joined.Unwrap()[0] // a gateway that is away fails four times
 	}
 	r.counted = parse(counted)
