@@ -4,10 +4,11 @@
 // frames the chat, at an address that may do so and at one that may not. The texts of models and how
 // they are to look are its input.
 import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { launch } from "./browser.mjs";
 
 const [open, closed, key, token, shop, evil, shots] = process.argv.slice(2);
-const texts = JSON.parse(readFileSync(0, "utf8"));
+const texts = JSON.parse(await text(process.stdin));
 const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 let failures = 0;
