@@ -123,7 +123,7 @@ state      %s`: "" +
 		"thread or topic of the chat":              "聊天中的话题",
 		"%q is no ID; etui inbox list shows them":  "“%s”不是编号；etui inbox list 列出编号",
 		"a key belongs to a user or is an operator's: give --user or --operator": "" +
-			"密钥只能属于用户或运维人员：请用 --user 或 --operator",
+			"密钥只能属于用户或管理员：请用 --user 或 --operator",
 		"warning: %s is refused for now: %s": "警告：%s 目前会被拒绝：%s",
 		"the audit is broken":                "审计链已断开",
 		"say whose turns to erase: --user ID, or --everybody": "" +
@@ -248,7 +248,7 @@ state      %s`: "" +
 		"the gateway at %s does not answer: %v":     "网关 %s 没有响应：%v",
 		"the gateway at %s does not serve this there: operators use the address of its admin API, from its " +
 			"own machine; run the command in its workspace without --url": "" +
-			"网关 %s 不在此地址提供这项服务：运维人员应在网关所在的机器上使用其管理接口的地址；请在其工作区中运行" +
+			"网关 %s 不在此地址提供这项服务：管理员应在网关所在的机器上使用其管理接口的地址；请在其工作区中运行" +
 			"命令，不加 --url",
 		"the gateway at %s gave no JSON: %v": "网关 %s 返回的不是 JSON：%v",
 		"the gateway at %s stopped before the reply was complete; it resumes the turn when it starts again": "" +
