@@ -96,7 +96,7 @@ await page.selectOption("label:has-text('Agent') select", "second");
 await page.waitForSelector("header > span:has-text('second')");
 if (await page.locator("article").count()) wrong("another agent shows what the first one said");
 await page.click("text=中文");
-await page.waitForSelector("text=新的会话");
+await page.waitForSelector("text=新的对话");
 await page.click("text=深色或浅色");
 await page.setViewportSize({ width: 390, height: 700 });
 await accessible(page, "dark, Chinese, 390 px");
