@@ -46,7 +46,7 @@ line is a message.`: "" +
 		`Watch what the running gateway does: the turns that run, what waits for people, how long turns
 and calls take, and the tokens. The screen is read again every two seconds, and q leaves it. With --once or --json, and without
 a terminal, it is printed once.`: "" +
-			`查看正在运行的网关：正在运行的轮次、等待人处理的事项、轮次和调用的耗时，以及 token 数。屏幕每两秒刷
+			`查看正在运行的网关：正在运行的轮次、等待人处理的事项、轮次和调用的耗时，以及词元数。屏幕每两秒刷
 新一次，按 q 退出。使用 --once 或 --json 时，或者没有终端时，只输出一次。`,
 
 		`etui asks before it uses a configuration that nobody on this machine has confirmed,
