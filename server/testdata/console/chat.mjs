@@ -98,6 +98,8 @@ if (await page.locator("article").count()) wrong("another agent shows what the f
 await page.click("text=中文");
 await page.waitForSelector("text=新的对话");
 await page.click("text=深色或浅色");
+await page.focus("textarea");
+if (await page.locator("details.menu[open]").count()) wrong("the settings stay over the conversation");
 await page.setViewportSize({ width: 390, height: 700 });
 await accessible(page, "dark, Chinese, 390 px");
 if (shots) await page.screenshot({ path: shots + "/chat-phone.png" });
