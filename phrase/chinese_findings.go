@@ -123,7 +123,7 @@ func findings() map[string]string {
 		"a command could not write in its workspace: %s: %s": "" +
 			"命令无法在其工作区中写入：%s：%s",
 
-		"Sandbox, mode %s. %s %s": "沙箱，%s 模式。%s %s",
+		"Sandbox, mode %s. %s %s": "沙箱，%s 模式。%s%s",
 		"Not":                     "不可用：",
 		"and, only to read, %s":   "，并可只读 %s",
 		"The file tools see %s and the folders of skills%s, and nothing else. They cannot change the " +
