@@ -47,20 +47,21 @@ func Text(list []session.Await) string {
 		b.WriteString(phrase.In(a.Language, "This call needs an approval (%s): %s, risk %s",
 			a.ID, tool.Label(a.Tool, a.Original), Risk(a)))
 		b.WriteString(arguments(a))
+		decides, meanwhile := "", ""
 		if len(a.Asked) > 0 {
-			b.WriteString("\n" + phrase.In(a.Language, "Asked: %s.", strings.Join(a.Asked, phrase.In(a.Language, ", "))))
+			decides = "\n" + phrase.In(a.Language, "Asked: %s.", strings.Join(a.Asked, phrase.In(a.Language, ", ")))
 		}
 		switch {
 		case !a.Theirs:
-			b.WriteString(advice(a))
+			decides += advice(a)
 		case len(a.Asked) == 0:
-			b.WriteString("\n" + Nobody(a.Language))
+			decides += "\n" + Nobody(a.Language)
 		}
 		if a.Theirs {
-			b.WriteString(" " + phrase.In(a.Language,
-				"You can go on meanwhile; the outcome comes here. %s %s takes the call back.", Withdraw, a.ID))
+			meanwhile = phrase.In(a.Language,
+				"You can go on meanwhile; the outcome comes here. %s %s takes the call back.", Withdraw, a.ID)
 		}
-		b.WriteString(expiry(a))
+		b.WriteString(phrase.Join(a.Language, decides, meanwhile, expiry(a)))
 	}
 	return b.String()
 }
@@ -91,12 +92,12 @@ func Request(a Approval) string {
 	where = cmp.Or(where, string(a.Place()))
 	asks = phrase.In(a.Language, "%s (%s) asks for an approval (%s): %s, risk %s",
 		asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))
-	return asks + arguments(a.Await) + advice(a.Await) + expiry(a.Await)
+	return phrase.Join(a.Language, asks+arguments(a.Await)+advice(a.Await), expiry(a.Await))
 }
 
 // Reminder is the text of another [Request] for the same call.
 func Reminder(a Approval) string {
-	return phrase.In(a.Language, "This still waits for an answer.") + " " + Request(a)
+	return phrase.Join(a.Language, phrase.In(a.Language, "This still waits for an answer."), Request(a))
 }
 
 // Risk names the risk of a call's tool in the language of the reader.
@@ -118,7 +119,7 @@ func expiry(a session.Await) string {
 	if a.Until.IsZero() {
 		return ""
 	}
-	return " " + phrase.In(a.Language, "It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
+	return phrase.In(a.Language, "It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // Buttons are the answers to what is asked, as people see them and as they are sent.

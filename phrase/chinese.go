@@ -151,7 +151,7 @@ func chat() map[string]string {
 		"There is a reply for you here that cannot be shown: it was refused or came too late. " +
 			"Whoever runs this service can read it.": "有一条给您的回复无法在此显示：它被平台拒绝，或已过时。本服务的管理者可以查看。",
 
-		"Open the console, a page for operators":           "打开控制台（供运维人员使用的页面）",
+		"Open the console, a page for operators":           "打开控制台（供管理员使用的页面）",
 		"Make skills of a description of a service":        "根据服务的描述生成技能",
 		"Make skills of operations of an OpenAPI document": "根据 OpenAPI 文档中的操作生成技能",
 

@@ -21,7 +21,7 @@ func summaries() map[string]string {
 		"Take back an approval that counts always":                           "收回长期有效的批准",
 		"Show which calls were allowed and which were refused, newest first": "显示哪些调用被允许、哪些被拒绝，最新的在前",
 		"Check that no record of the audit was changed, removed or added":    "检查审计记录没有被修改、删除或添加",
-		"Watch what the gateway does: turns, approvals, latencies, tokens":   "查看网关的运行情况：轮次、批准、延迟和 token",
+		"Watch what the gateway does: turns, approvals, latencies, tokens":   "查看网关的运行情况：轮次、批准、延迟和词元",
 		"Copy what etui keeps to an archive":                                 "把 etui 保存的内容备份到归档文件",
 		"See where people talk to the agents, and let people in":             "查看人们在哪里与智能体交谈，并允许他人加入",
 		"List the channels, and the people with codes":                       "列出渠道和持有代码的人",

@@ -6,9 +6,9 @@ func findings() map[string]string {
 		"%d of %d checks failed": "%[2]d 项检查中有 %[1]d 项未通过",
 		"The console answers other machines at %s, to a name at %s that the file lists.": "" +
 			"控制台在 %s 回应其他机器，对象是文件中列出的 %s 上的名称。",
-		"The console answers other machines at %s, to an operator's key.": "控制台在 %s 回应其他机器，对象是持有运维人员密钥的人。",
+		"The console answers other machines at %s, to an operator's key.": "控制台在 %s 回应其他机器，对象是持有管理员密钥的人。",
 		"The console answers other machines at %s, to an operator's key or a name at %s that the file lists.": "" +
-			"控制台在 %s 回应其他机器，对象是持有运维人员密钥的人，或文件中列出的 %s 上的名称。",
+			"控制台在 %s 回应其他机器，对象是持有管理员密钥的人，或文件中列出的 %s 上的名称。",
 		"Without api.console.url, it answers on this machine only.": "没有 api.console.url 时，它只在本机回应。",
 		"%s has no mistake in its keys and values; the rest is examined once it is confirmed": "" +
 			"%s 的键和值没有错误；其余部分在确认之后检查",
@@ -123,7 +123,7 @@ func findings() map[string]string {
 		"a command could not write in its workspace: %s: %s": "" +
 			"命令无法在其工作区中写入：%s：%s",
 
-		"Sandbox, mode %s. %s %s": "沙箱，%s 模式。%s %s",
+		"Sandbox, mode %s. %s %s": "沙箱，%s 模式。%s%s",
 		"Not":                     "不可用：",
 		"and, only to read, %s":   "，并可只读 %s",
 		"The file tools see %s and the folders of skills%s, and nothing else. They cannot change the " +

@@ -149,7 +149,7 @@ func flags() map[string]string {
 			"etui 未运行期间错过的时间如何处理：once、skip 或 all",
 		"user of etui.yaml to whom the key belongs": "密钥所属的 etui.yaml 用户",
 		"give it the powers of an operator, on the gateway's machine": "" +
-			"赋予运维人员的权限，仅限网关所在的机器",
+			"赋予管理员的权限，仅限网关所在的机器",
 		"let it say whom a message is from": "允许它指明消息来自谁",
 		"refuse requests with it that bring tools of their client": "" +
 			"拒绝用它发送的、带有客户端工具的请求",

@@ -46,7 +46,7 @@ line is a message.`: "" +
 		`Watch what the running gateway does: the turns that run, what waits for people, how long turns
 and calls take, and the tokens. The screen is read again every two seconds, and q leaves it. With --once or --json, and without
 a terminal, it is printed once.`: "" +
-			`查看正在运行的网关：正在运行的轮次、等待人处理的事项、轮次和调用的耗时，以及 token 数。屏幕每两秒刷
+			`查看正在运行的网关：正在运行的轮次、等待人处理的事项、轮次和调用的耗时，以及词元数。屏幕每两秒刷
 新一次，按 q 退出。使用 --once 或 --json 时，或者没有终端时，只输出一次。`,
 
 		`etui asks before it uses a configuration that nobody on this machine has confirmed,
@@ -187,7 +187,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		`List the calls that wait for an approval, and the approvals that count always. A decision here is that of
 an operator: it counts whatever the rules for approvals say. People decide with /approve and /deny in
 their conversation.`: "" +
-			`列出等待批准的调用和长期有效的批准。在这里作出的决定是运维人员的决定：无论批准规则如何规定都有效。
+			`列出等待批准的调用和长期有效的批准。在这里作出的决定是管理员的决定：无论批准规则如何规定都有效。
 人们在自己的对话中用 /approve 和 /deny 作决定。`,
 		`See the channels of the configuration - where people talk to the agents -, try them, and let people in who
 were given a code. A channel is closed to everybody whom its keys allow and groups do not name.`: "" +
@@ -208,7 +208,7 @@ reply: try it once more, or drop it.`: "" +
 崩溃，或没有渠道接受其回复：可以再试一次，或丢弃它。`,
 		`Make, list and revoke API keys. A key belongs to a user of etui.yaml, or to an operator, or lets a
 program speak for others with the headers X-Etui-*. etui stores no key, only its hash.`: "" +
-			`创建、列出和撤销 API 密钥。密钥属于 etui.yaml 中的用户或运维人员，或允许程序用 X-Etui-* 标头代他
+			`创建、列出和撤销 API 密钥。密钥属于 etui.yaml 中的用户或管理员，或允许程序用 X-Etui-* 标头代他
 人发言。etui 不保存密钥，只保存其哈希值。`,
 		`Be an MCP server on standard input and output, for clients that start one: they find, describe and call
 the tools of an agent, and take up its skills. The gateway of the workspace answers, or this process if

@@ -123,7 +123,7 @@ state      %s`: "" +
 		"thread or topic of the chat":              "聊天中的话题",
 		"%q is no ID; etui inbox list shows them":  "“%s”不是编号；etui inbox list 列出编号",
 		"a key belongs to a user or is an operator's: give --user or --operator": "" +
-			"密钥只能属于用户或运维人员：请用 --user 或 --operator",
+			"密钥只能属于用户或管理员：请用 --user 或 --operator",
 		"warning: %s is refused for now: %s": "警告：%s 目前会被拒绝：%s",
 		"the audit is broken":                "审计链已断开",
 		"say whose turns to erase: --user ID, or --everybody": "" +
@@ -248,7 +248,7 @@ state      %s`: "" +
 		"the gateway at %s does not answer: %v":     "网关 %s 没有响应：%v",
 		"the gateway at %s does not serve this there: operators use the address of its admin API, from its " +
 			"own machine; run the command in its workspace without --url": "" +
-			"网关 %s 不在此地址提供这项服务：运维人员应在网关所在的机器上使用其管理接口的地址；请在其工作区中运行" +
+			"网关 %s 不在此地址提供这项服务：管理员应在网关所在的机器上使用其管理接口的地址；请在其工作区中运行" +
 			"命令，不加 --url",
 		"the gateway at %s gave no JSON: %v": "网关 %s 返回的不是 JSON：%v",
 		"the gateway at %s stopped before the reply was complete; it resumes the turn when it starts again": "" +
@@ -271,8 +271,11 @@ state      %s`: "" +
 		"there is no folder %s%s":                         "没有文件夹 %s%s",
 		"is in use":                                       "已被占用",
 		"listening on %s: %v":                             "在 %s 监听时出错：%v",
-		"the address %s %v: another etui or program listens there; stop it, or %s": "" +
-			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或%s",
+		"the address %s %v: another etui or program listens there; stop it, or set %s in etui.yaml or %s": "" +
+			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或在 etui.yaml 中设置 %s，或设置 %s",
+		"the address %s %v: another etui or program listens there; stop it, " +
+			"or start etui with --listen, or set %s in etui.yaml or %s": "" +
+			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或用 --listen 启动 etui，或在 etui.yaml 中设置 %s，或设置 %s",
 		"locking the state folder %s: %v; it must be writable": "" +
 			"锁定状态文件夹 %s 时出错：%v；它必须可写",
 		"making the state folder: %v; set another one with state in etui.yaml or ETUI_STATE": "" +

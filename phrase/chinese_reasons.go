@@ -35,7 +35,7 @@ func reasons() map[string]string {
 		"it is the client's tool, which runs the call itself": "" +
 			"这是客户端的工具，由客户端自行运行",
 		"api.key is not set: programs on this machine need no key, and are operators": "" +
-			"api.key 未设置：本机的程序不需要密钥，并具有运维权限",
+			"api.key 未设置：本机的程序不需要密钥，并具有管理员权限",
 		"no language model is set up":   "未设置语言模型",
 		"OPENAI_API_KEY is set":         "已设置 OPENAI_API_KEY",
 		"OPENAI_BASE_URL is set":        "已设置 OPENAI_BASE_URL",

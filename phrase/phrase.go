@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -159,6 +160,15 @@ func List(lang string, names []string, most int) string {
 		return strings.Join(names, "、")
 	}
 	return In(lang, "%s and %d more", strings.Join(names[:most], "、"), len(names)-most)
+}
+
+// Join writes sentences one after the other. Chinese has no blank between them. An empty one is left out.
+func Join(lang string, sentences ...string) string {
+	between := " "
+	if lang == Chinese {
+		between = ""
+	}
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), between)
 }
 
 // Number is a number of things that [Count] says.

@@ -85,6 +85,16 @@ func TestSay(t *testing.T) {
 	}
 }
 
+// TestJoin: sentences stand as the language writes them.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[string]string{phrase.English: "One. Two.", phrase.Chinese: "One.Two."} {
+		if got := phrase.Join(lang, "One.", "", "Two."); got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+}
+
 // TestError: an error is said with all that it wraps, and what is not said in a language is left out.
 func TestError(t *testing.T) {
 	t.Parallel()

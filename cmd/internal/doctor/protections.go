@@ -24,9 +24,9 @@ func (s *Subject) protections(ctx context.Context) (list []Finding) {
 	case sandbox.Off: // gaps lists what that leaves open
 	default:
 		if err := try(ctx, s.Programs); err != nil {
-			list = append(list, Finding{Check: "commands", Says: says + " " + phrase.Say(s.Language, err), Section: Protects, Do: s.say(reportIt)})
+			list = append(list, Finding{Check: "commands", Says: phrase.Join(s.Language, says, phrase.Say(s.Language, err)), Section: Protects, Do: s.say(reportIt)})
 		} else {
-			add("commands", says+" "+s.say(tried))
+			add("commands", phrase.Join(s.Language, says, s.say(tried)))
 		}
 		if w.Config.Tools.Builtin {
 			list = append(list, s.triedGuard(ctx))

@@ -3,7 +3,6 @@ package workdir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"syscall"
@@ -20,11 +19,12 @@ func Listen(ctx context.Context, address, key string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		other := fmt.Sprintf("set %s in etui.yaml or %s%s", key, config.Prefix, strings.ToUpper(key))
+		format := "the address %s %w: another etui or program listens there; stop it, or set %s in etui.yaml or %s"
 		if key == "listen" {
-			other = "start etui with --listen, or " + other
+			format = "the address %s %w: another etui or program listens there; stop it, " +
+				"or start etui with --listen, or set %s in etui.yaml or %s"
 		}
-		return nil, phrase.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, ErrInUse, other)
+		return nil, phrase.Errorf(format, address, ErrInUse, key, config.Prefix+strings.ToUpper(key))
 	case err != nil:
 		return nil, phrase.Errorf("listening on %s: %w", address, err)
 	}

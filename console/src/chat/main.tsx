@@ -24,6 +24,7 @@ function Page({ turn }: { turn: () => void }) {
   const c = t.chat_;
   const s = useSyncExternalStore(talk.subscribe, () => talk.state);
   const log = useRef<HTMLElement>(null);
+  const menu = useRef<HTMLDetailsElement>(null);
   const [atEnd, setAtEnd] = useState(true);
   useLayoutEffect(() => {
     const l = log.current;
@@ -40,11 +41,14 @@ function Page({ turn }: { turn: () => void }) {
     try { localStorage.theme = root.dataset.theme; } catch { /* a framed page forgets it */ }
   };
   const state = { connecting: c.connecting, lost: c.lost, ended: c.ended, key: "", "": s.works ? c.works : "" }[s.note];
+  const left = (e: React.FocusEvent) => { // the settings cover the conversation
+    if (menu.current && !menu.current.contains(e.target)) menu.current.open = false;
+  };
   return (
-    <div className="chat">
+    <div className="chat" onFocus={left}>
       <header>
         <h1 className="sr">{c.title}</h1>
-        <details className="menu">
+        <details className="menu" ref={menu}>
           <summary>{c.settings}</summary>
           <div className="card">
             {talk.choose && s.note !== "key" && (

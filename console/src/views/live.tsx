@@ -69,7 +69,7 @@ export function Live() {
               <Figure value={s.tools} label={t.tools} />
               <Figure value={s.agents?.length ?? 0} label={t.agents} />
               <Figure value={inbox.data?.length ?? 0} label={t.inbox} />
-              <Figure value={sessions.data?.sessions?.length ?? 0} label={t.recent} />
+              <Figure value={sessions.data?.sessions?.length ?? 0} label={t.conversations} />
             </div>
             {(s.refused?.length ?? 0) > 0 && <p role="alert" className="card bad">{t.refusing} {s.refused?.map((r) => `${r.cause} (${r.error})`).join(", ")}</p>}
             {s.configuration?.error && <p role="alert" className="card bad">{s.configuration.file}: {s.configuration.error}</p>}
@@ -84,7 +84,7 @@ export function Live() {
                     {a.models?.map((m) => <Badge key={m.model} kind={m.error ? "bad" : "good"}>{m.model}</Badge>) ?? a.model}
                   </p>
                   {Object.entries(a.cache_breaks).length > 0 && (
-                    <p className="soft">{t.cacheBreaks}: {Object.entries(a.cache_breaks).map(([why, n]) => `${why} ${n}`).join(", ")}</p>
+                    <p className="soft">{t.cacheBreaks} · {Object.entries(a.cache_breaks).map(([why, n]) => `${t.causes[why] ?? why} ${n}`).join(" · ")}</p>
                   )}
                 </Card>
               ))}
@@ -129,7 +129,7 @@ export function Live() {
           {(inbox.data?.length ?? 0) > shown && <p className="soft">{inbox.data!.length - shown} {t.more.toLowerCase()}</p>}
         </Card>
       )}
-      <Card title={t.recent}>
+      <Card title={t.conversations}>
         <Loaded query={sessions}>
           {(page) => page.sessions?.length ? (
             <ul>

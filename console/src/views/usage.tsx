@@ -73,7 +73,7 @@ function Tokens() {
       <Loaded query={found}>
         {({ counts: c }) => {
           const all = (c.tools_sent ?? 0) + (c.tools_saved ?? 0);
-          const part = (n: number, of: number) => (of ? ` (${Math.floor((100 * n) / of)} %)` : "");
+          const part = (n: number, of: number) => (of ? ` (${Math.floor((100 * n) / of)}\u00a0%)` : "");
           const kinds: [string, string][] = [["tools_sent", t.tokensSent], ["tools_saved", t.tokensSaved], ["input", t.input], ["cache_read", t.cacheHits], ["output", t.output]];
           const rates: Series[] = kinds.map(([kind, label]) => ({ label, values: seen.slice(1).map((s, i) => Math.max(0, (s.counts[kind] ?? 0) - (seen[i].counts[kind] ?? 0))) }));
           return (

@@ -30,7 +30,7 @@ function Spent({ list, saved }: { list: Schemas["ChatSpent"][]; saved: number })
     <>
       <div className="figures">
         <Figure value={input.toLocaleString()} label={t.input} />
-        <Figure value={`${cached.toLocaleString()} (${Math.floor(100 * part)} %)`} label={t.cacheHits} />
+        <Figure value={`${cached.toLocaleString()} (${Math.floor(100 * part)}\u00a0%)`} label={t.cacheHits} />
         <Figure value={sum((s) => s.output).toLocaleString()} label={t.output} />
         {cost > 0 && <Figure value={money(cost)} label={t.cost} />}
         {spared > 0 && <Figure value={money(spared)} label={t.spared} />}
@@ -59,7 +59,7 @@ export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Sche
         <Figure value={sent} label={t.sentTools} />
         <Figure value={w.tools} label={t.allTools} />
         <Figure value={(w.tokens_sent + (w.tokens_meta ?? 0)).toLocaleString()} label={t.tokensSent} />
-        {w.tokens_all ? <Figure value={`${saved.toLocaleString()} (${Math.floor((100 * saved) / w.tokens_all)} %)`} label={t.tokensSaved} /> : null}
+        {w.tokens_all ? <Figure value={`${saved.toLocaleString()} (${Math.floor((100 * saved) / w.tokens_all)}\u00a0%)`} label={t.tokensSaved} /> : null}
       </div>
       {spent.length > 0 && <Spent list={spent} saved={saved} />}
       {(w.mode || w.phase || w.language) && <p className="soft">{[w.mode && `${t.mode} ${w.mode}`, w.phase && `${t.phase} ${w.phase}`, w.language && `${t.wordLanguage} ${w.language}`].filter(Boolean).join(" · ")}</p>}

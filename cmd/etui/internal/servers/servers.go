@@ -315,7 +315,7 @@ func Of(s admin.SkillStatus) (server mcp.Status) {
 
 // Describe says everything about a server, a line at a time.
 func Describe(lang string, line func(label, text string), s mcp.Status) {
-	line("server", phrase.In(lang, "%s, %s, restarted %s, %s", s.Phase, phrase.Count(lang, len(s.Tools), "tool"),
+	line("server", phrase.In(lang, "%s, %s, restarted %s, %s", phrase.Word(lang, string(s.Phase)), phrase.Count(lang, len(s.Tools), "tool"),
 		phrase.Count(lang, s.Restarts, "time"), s.Identity))
 	for _, grant := range []struct {
 		label string
