@@ -323,3 +323,26 @@ func TestCatchUp(t *testing.T) {
 		t.Errorf("%d messages: %q", len(texts), texts)
 	}
 }
+
+// TestKinds: a post that passes another one on brings its text, and one of an unknown kind leaves a line.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	embed := func(kind, text string) map[string]any {
+		return map[string]any{"embeds": []map[string]any{{"type": kind, "url": "https://chat.example.org/t/pl/1",
+			"data": map[string]any{"post_id": "1", "post": map[string]any{"message": text}}}}}
+	}
+	for want, p := range map[string]post{
+		"look\n\nForwarded:\n> It failed.\n> At ten.": {Message: "look", Metadata: embed("permalink", "It failed.\nAt ten.")},
+		"see": {Message: "see", Metadata: embed("opengraph", "a preview")},
+		"(a message of the type custom_voice, which cannot be read)": {Type: "custom_voice"},
+		"(a message of the type attachment, which cannot be read)":   {Props: mattermosttest.Object{"attachments": []mattermosttest.Object{{"text": "x"}}}},
+		"burnt": {Type: "burn_on_read", Message: "burnt"},
+	} {
+		p.User, p.Chat = ann, town
+		s.Write(p)
+		if m := in.next(t); m.Text != want {
+			t.Errorf("%q, want %q", m.Text, want)
+		}
+	}
+}
