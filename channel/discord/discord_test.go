@@ -620,6 +620,18 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d: %v", code, err)
 		}
 	}
+	for code, c := range map[int]struct {
+		status int
+		want   string
+	}{50035: {400, "message"}, 200000: {400, "message"}, 999999: {400, "message"}, 50278: {403, "chat"},
+		40003: {400, "chat waits"}, 20016: {400, "chat waits"}, 40333: {403, "moment"}} {
+		s := newServer(t)
+		s.answers["POST channels/100/messages"] = answer{status: c.status, body: object{"code": code, "message": "no"}}
+		_, err := s.adapter(t, s.config()).Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: general}, Text: "x"})
+		if got := channeltest.Meaning(err); got != c.want {
+			t.Errorf("%d is about the %s, want the %s: %v", code, got, c.want, err)
+		}
+	}
 	s.Close()
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: general}, Text: "x"}); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "/api/") {
 		t.Errorf("%v", err)

@@ -346,3 +346,32 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusals: what Mattermost refuses is about a message, a chat, the account or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s, c, _ := begin(t)
+	for _, f := range []struct {
+		mattermosttest.Failure
+		want string
+	}{
+		{mattermosttest.Failure{Status: 400, ID: "model.post.is_valid.message_length.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 400, ID: "something.new.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 413, ID: "api.context.request_body_too_large.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 400, ID: "api.post.create_post.root_id.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 400, ID: "api.post.create_post.can_not_post_to_deleted.error"}, "chat"},
+		{mattermosttest.Failure{Status: 403, ID: "api.context.permissions.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 404, ID: "app.channel.get.existing.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 401, ID: "api.context.session_expired.app_error"}, "account"},
+		{mattermosttest.Failure{Status: 500, ID: "app.post.save.app_error"}, "moment"},
+		{mattermosttest.Failure{Status: 403}, "moment"},
+		{mattermosttest.Failure{Status: 429, RetryAfter: 40}, "account waits"},
+		{mattermosttest.Failure{Status: 429}, "account waits"},
+	} {
+		s.Server.Fail("POST posts", f.Failure)
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: town}, Text: "x"})
+		if got := channeltest.Meaning(err); got != f.want {
+			t.Errorf("%+v is about the %s, want the %s: %v", f.Failure, got, f.want, err)
+		}
+	}
+}

@@ -257,3 +257,27 @@ func TestBotRefused(t *testing.T) {
 		t.Errorf("without a connection: %v", err)
 	}
 }
+
+// TestRefusals: what WeCom refuses is about a message, a chat, the account or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBots(t)
+	c, next := b.arrivals(t)
+	b.Bots.Say(object{"msgtype": "text", "from": object{"userid": "ann"}, "chattype": "single", "text": object{"content": "hi"}})
+	next()
+	for want, codes := range map[string][]int{
+		"message":    {40058, 44004, 45002, 846608, 999999},
+		"chat":       {40003, 60111, 81013, 86001, 86003},
+		"account":    {40001, 48002, 60020, 301002},
+		"chat waits": {45009, 45033, 846607},
+		"moment":     {-1},
+	} {
+		for _, code := range codes {
+			b.Refuse("aibot_send_msg", code)
+			_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann"}, Text: "x"})
+			if got := channeltest.Meaning(err); got != want {
+				t.Errorf("%d is about the %s, want the %s: %v", code, got, want, err)
+			}
+		}
+	}
+}
