@@ -143,8 +143,8 @@ func (m *message) UnmarshalJSON(data []byte) error {
 
 // beside are the fields with an object that are no content: what stands beside one, and what tells of the
 // chat.
-var beside = regexp.MustCompile(`^(from|chat|origin|quote|sender_.*|via_.*|guest_bot_.*|forward_.*|reply_.*|external_reply|` +
-	`link_preview_options|business_.*|direct_message.*|suggested_post_.*|receiver_user|.*_members?|` +
+var beside = regexp.MustCompile(`^(from|chat|origin|quote|sender_.*|via_.*|guest_bot_.*|forward_.*|reply_.*|` +
+	`external_reply|link_preview_options|business_.*|direct_message.*|suggested_post_.*|receiver_user|.*_members?|` +
 	`.*_chat_created|pinned_message|message_auto_delete_timer_changed|write_access_allowed|` +
 	`proximity_alert_triggered|boost_added|chat_(owner|background)_.*|(general_)?forum_topic_.*|` +
 	`giveaway_(created|completed)|paid_message_price_changed|video_chat_.*|voice_chat_.*|` +

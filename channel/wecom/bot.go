@@ -74,7 +74,8 @@ func NewBot(c BotConfig) (*Bot, error) {
 		return nil, err
 	}
 	return &Bot{config: c, api: api, log: platform.Log(c.Log), dialect: botDialect(), seen: platform.NewSeen(),
-		sent: platform.NewSent(Platform), final: recent.New[string, bool](maxCards), cards: recent.New[string, string](maxCards)}, nil
+		sent: platform.NewSent(Platform), final: recent.New[string, bool](maxCards),
+		cards: recent.New[string, string](maxCards)}, nil
 }
 
 // Traits implements [channel.Channel].
