@@ -42,7 +42,7 @@ var refusals = platform.Refusals{
 		"60003", "160005", "160007",
 	},
 	Refused: []string{notVerified, "20001", "20026", "40001", "50014"},
-	Busy:    []string{"20016", "20022", "20028", "20029", "31001", "40004", "130000"}, Limits: channel.OneChat,
+	Busy:    []string{"20016", "20022", "20028", "20029", "31001", "40003", "40004", "130000"}, Limits: channel.OneChat,
 	Away: []string{"40006", "40333", "500000"},
 }
 

@@ -272,9 +272,9 @@ func TestMalformed(t *testing.T) {
 		s.Dispatch("INTERACTION_CREATE", d)
 	}
 	s.Dispatch("GUILD_CREATE", object{"id": guild})
-	s.say(direct, object{"type": 7})                                                // somebody joined
-	s.say(direct, object{"author": self()})                                         // its own
-	s.say(direct, object{"content": "", "embeds": []object{{"title": "an embed"}}}) // nothing to read
+	s.say(direct, object{"type": 7})                                               // somebody joined
+	s.say(direct, object{"author": self()})                                        // its own
+	s.say(group, object{"content": "", "embeds": []object{{"title": "an embed"}}}) // the bot may not read the text
 	s.Say(t, channel.Incoming{From: ann, Text: "after"})
 	if m := in.next(t); m.Text != "after" {
 		t.Errorf("got %+v", m)
@@ -312,6 +312,14 @@ func TestMessages(t *testing.T) {
 			return m.Text == "@Bobby @Bobby #7 :wave: :wave: 1970-01-01T00:00:00Z /ask <b> @10"
 		}},
 		"sticker": {direct, object{"content": "", "sticker_items": []object{{"id": "1", "name": "Wave", "format_type": 1}}}, func(m channel.Incoming) bool { return m.Text == "(a sticker: Wave)" }},
+		"of an unknown kind": {direct, object{"content": "", "activity": object{"type": 1}}, func(m channel.Incoming) bool {
+			return m.Text == "(a message of a kind that cannot be read)"
+		}},
+		"forward of an unknown kind": {direct, object{"content": "", "message_reference": object{"type": 1},
+			"message_snapshots": []object{{"message": object{"content": "", "components": []object{{"type": 17}}}}}},
+			func(m channel.Incoming) bool {
+				return m.Text == "Forwarded:\n> (a message of a kind that cannot be read)"
+			}},
 		"forward": {direct, object{"content": "", "message_reference": object{"type": 1}, "message_snapshots": []object{{"message": object{"content": "/new\nx"}}}}, func(m channel.Incoming) bool { return m.Text == "Forwarded:\n> /new\n> x" }},
 		"files": {direct, object{"content": "", "attachments": []object{
 			{"id": "1", "filename": "a.txt", "content_type": "text/plain; charset=utf-8", "size": 1, "url": s.URL + "/attachments/a.txt?ex=1"},
@@ -610,6 +618,18 @@ func TestErrors(t *testing.T) {
 		})
 		if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: general}, Text: "x"}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%d: %v", code, err)
+		}
+	}
+	for code, c := range map[int]struct {
+		status int
+		want   string
+	}{50035: {400, "message"}, 200000: {400, "message"}, 999999: {400, "message"}, 50278: {403, "chat"},
+		40003: {400, "chat waits"}, 20016: {400, "chat waits"}, 40333: {403, "moment"}} {
+		s := newServer(t)
+		s.answers["POST channels/100/messages"] = answer{status: c.status, body: object{"code": code, "message": "no"}}
+		_, err := s.adapter(t, s.config()).Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: general}, Text: "x"})
+		if got := channeltest.Meaning(err); got != c.want {
+			t.Errorf("%d is about the %s, want the %s: %v", code, got, c.want, err)
 		}
 	}
 	s.Close()

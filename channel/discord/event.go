@@ -109,6 +109,9 @@ const (
 	answer       = 19
 )
 
+// unreadable stands for a message of a kind that is not read here.
+const unreadable = "(a message of a kind that cannot be read)"
+
 func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 	var head struct {
 		Type   int
@@ -145,7 +148,11 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 		a.Mentioned = a.Mentioned || u.ID == self.User
 	}
 	for _, s := range m.Snapshots[:min(len(m.Snapshots), 1)] { // Discord forwards one
-		if text := s.Message.text(""); text != "" {
+		text := s.Message.text("")
+		if len(s.Message.Files) == 0 {
+			text = cmp.Or(text, unreadable)
+		}
+		if text != "" {
 			a.Text = strings.TrimSpace("Forwarded:\n" + platform.Quote(text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 		a.files = append(a.files, s.Message.Files...)
@@ -157,7 +164,9 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 			a.Text = strings.TrimSpace(platform.Quote(text, platform.MaxCited) + "\n\n" + a.Text)
 		}
 	}
-	a.Mentioned = a.Mentioned && a.Group
+	if a.Mentioned = a.Mentioned && a.Group; !a.Group && len(a.files) == 0 { // there the bot may read all texts
+		a.Text = cmp.Or(a.Text, unreadable)
+	}
 	if a.Text == "" && len(a.files) == 0 && !a.Mentioned && len(a.mentions) == 0 {
 		return nil, nil // an embed, or a text that the bot may not read
 	}

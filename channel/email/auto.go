@@ -78,14 +78,24 @@ var (
 		"αυτόματη απάντηση", "תשובה אוטומטית", "رد تلقائي", "الرد التلقائي", "trả lời tự động",
 		"thư trả lời tự động", "balasan otomatis",
 		"ตอบกลับอัตโนมัติ", "自动回复", "自动答复", "自动应答", "自動回覆", "自動答覆", "自動回复", "外出自动回复", "系统退信", "退信",
+		"automatski odgovor", "автоматичен отговор", "samodejni odgovor", "automatinis atsakymas",
+		"automātiska atbilde", "automaatvastus", "resposta automàtica", "स्वचालित उत्तर", "message d'absence",
+		"ausência temporária",
 		"自動応答", "自動返信", "不在通知", "不在連絡", "자동 회신", "자동회신", "자동 응답", "자동응답", "부재중", "부재 중",
 	}
 )
 
+// spaces makes usual ones of those that do not break, as French has them before a colon.
+var spaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ")
+
 // autoSubject reports whether a subject is that of an automatic answer: it begins with one of these words,
 // alone, in brackets or before a colon. An answer to one, "Re: ...", is a person's.
 func autoSubject(subject string) bool {
-	subject = strings.ToLower(strings.TrimLeft(subject, " \t[(【「（<*"))
+	subject = strings.ToLower(strings.TrimLeft(spaces.Replace(subject), " \t[(【「（<*"))
+	if strings.HasPrefix(subject, "auto: ") && (strings.Contains(subject, "out of") ||
+		strings.Contains(subject, "(returning ")) { // Lotus Notes
+		return true
+	}
 	return slices.ContainsFunc(subjects, func(begin string) bool {
 		rest, ok := strings.CutPrefix(subject, begin)
 		return ok && (rest == "" || strings.ContainsAny(rest[:1], ":])>*") ||

@@ -288,7 +288,11 @@ func readContent(kind, content string) (text string, files []file, err error) {
 	}
 	switch kind {
 	case "post":
-		return readPost(content)
+		text, files, err := readPost(content)
+		if err == nil && text == "" && len(files) == 0 {
+			text = "(a rich text that cannot be shown here)"
+		}
+		return text, files, err
 	case "interactive":
 		text, files, err := readPost(content)
 		if err != nil || text == "" {
@@ -392,6 +396,8 @@ func readPost(content string) (string, []file, error) {
 				if e.FileKey != "" && len(files) < maxListed {
 					files = append(files, file{e.FileKey, "file", "video.mp4", "video/mp4", ""})
 				}
+			default:
+				line.WriteString(e.Text)
 			}
 		}
 		lines = append(lines, line.String())

@@ -88,3 +88,17 @@ func FuzzUnseal(f *testing.F) {
 		}
 	})
 }
+
+// TestUnknownRichText: what a rich text says in an element of a kind that is not known is read, and one
+// without a text leaves a line.
+func TestUnknownRichText(t *testing.T) {
+	t.Parallel()
+	for want, content := range map[string]string{
+		"new words": `{"content":[[{"tag":"shimmer","text":"new words"}]]}`,
+		"(a rich text that cannot be shown here)": `{"content":[[{"tag":"figure"}]]}`,
+	} {
+		if got, _, err := feishu.ReadContent("post", content); got != want || err != nil {
+			t.Errorf("%s became %q, %v", content, got, err)
+		}
+	}
+}

@@ -20,7 +20,11 @@ func Markdown(escape func(s string) string) Dialect {
 		Table: func(t Table) string {
 			var lines []string
 			for i, row := range t.Cells {
-				lines = append(lines, "| "+strings.Join(row, " | ")+" |")
+				line := "|"
+				for _, cell := range row {
+					line += " " + cellEnd.ReplaceAllString(cell, `$1\|`) + " |"
+				}
+				lines = append(lines, line)
 				if i == 0 {
 					lines = append(lines, strings.Repeat("| --- ", len(row))+"|")
 				}

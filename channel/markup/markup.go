@@ -6,6 +6,7 @@ package markup
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -100,11 +101,50 @@ const maxDepth = 8
 // link, is written as it is.
 func (d Dialect) Render(markdown string) string {
 	markdown = strings.ReplaceAll(strings.ToValidUTF8(markdown, "\uFFFD"), "\x00", "\uFFFD")
+	if d.Table != nil {
+		markdown = cellCode(markdown)
+	}
 	w := &writer{Dialect: d, source: []byte(markdown)}
 	if out := strings.Trim(w.blocks(d.Parser.Parse(text.NewReader(w.source)), 0), "\n"); strings.TrimSpace(out) != "" {
 		return out
 	}
 	return d.Text(markdown, false)
+}
+
+var (
+	// divider matches what stands below the head of a table, and codeSpan code within a line.
+	divider  = regexp.MustCompile(`^\|?( *:?-+:? *\|)+( *:?-+:? *)?$`)
+	codeSpan = regexp.MustCompile("`[^`]+`")
+	cellEnd  = regexp.MustCompile(`(^|[^\\])\|`)
+)
+
+// cellCode escapes the signs between cells in the code of a table, where models mean `x|y` as one cell and
+// GitHub's Markdown reads two: the last cell of the row would be lost.
+func cellCode(markdown string) string {
+	if !strings.Contains(markdown, "|") || !strings.Contains(markdown, "`") {
+		return markdown
+	}
+	lines, fence, ends := strings.Split(markdown, "\n"), "", 0
+	for i, line := range lines {
+		bare := strings.Trim(line, "> \t\r")
+		switch {
+		case fence != "":
+			if strings.HasPrefix(bare, fence) {
+				fence = ""
+			}
+		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
+			fence = bare[:3]
+		case divider.MatchString(bare):
+			ends = strings.Count(bare, "|")
+		case !strings.Contains(bare, "|"):
+			ends = 0
+		case ends > 0 && len(cellEnd.FindAllString(bare, -1)) > ends:
+			lines[i] = codeSpan.ReplaceAllStringFunc(line, func(code string) string {
+				return cellEnd.ReplaceAllString(code, `$1\|`)
+			})
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Sent returns what is sent of a text, to count it; much more than most is returned as it is.

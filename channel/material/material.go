@@ -202,8 +202,9 @@ func textual(head []byte) bool {
 	odd := 0
 	for _, b := range head {
 		switch {
-		case b == 0:
-			return false
+		case b == 0: // UTF-16 without a mark, or no text
+			text, sure := charset.Decode(head[:len(head)/2*2], "")
+			return sure && !strings.ContainsAny(text, "\x00\ufffd")
 		case b < ' ' && !strings.ContainsRune("\t\n\r\f\x1b\b", rune(b)) || b == 0x7f:
 			odd++
 		}

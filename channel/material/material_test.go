@@ -46,6 +46,7 @@ func TestTexts(t *testing.T) {
 		{"page.xml", "", "<?xml version='1.0'?><a/>", "<?xml version='1.0'?><a/>"},
 		{"q.sql", "application/sql", "select 'ä'", "select 'ä'"},
 		{"gbk.txt", "text/plain", "\xc4\xe3\xba\xc3", "你好"},
+		{"unicode.csv", "text/csv", "a\x00,\x00b\x00\r\x00\n\x00`O}Y", "a,b\n你好"},
 		{"search.txt", "text/plain", "BM25 ranks texts.", "BM25 ranks texts."},
 		{"latin.txt", "text/plain", "na\xefve caf\xe9", "naïve café"},
 		{"utf16.txt", "text/plain", "\xff\xfeh\x00i\x00", "hi"},

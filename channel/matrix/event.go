@@ -27,6 +27,9 @@ const (
 	typeTopic     = "m.room.topic"
 	typeDirect    = "m.direct"
 	typePoll      = "org.matrix.msc3381.poll.start"
+	typeNewPoll   = "m.poll.start"
+	typeCall      = "m.call.invite"
+	typeRing      = "org.matrix.msc4075.rtc.notification"
 )
 
 // agentKey marks in a message that a program wrote it: two agents do not answer each other.
@@ -155,8 +158,10 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 		return a, true
 	case typeSticker:
 		said.Kind = typeSticker
-	case typePoll:
+	case typePoll, typeNewPoll:
 		said.Kind, said.Body = "m.text", asked(e.Content)
+	case typeCall, typeRing:
+		said.Kind, said.Body = "m.text", "(a call, which cannot be answered here)"
 	case typeMessage:
 	default:
 		return nil, false
@@ -207,26 +212,42 @@ func (s content) says(reply bool) (text string, files []file) {
 	if strings.HasPrefix(s.Kind, "m.key.") {
 		return "", nil // of clients that verify each other
 	}
-	return body, nil // of a kind that nobody knows; a redacted one has none
+	if body == "" && s.Kind != "" { // a redacted one has none
+		body = "(a message of the type " + printable.Line(s.Kind, 100) + ", which cannot be read)"
+	}
+	return body, nil // of a kind that nobody knows
 }
 
 // asked returns what a poll asks.
 func asked(raw json.RawMessage) string {
 	type text struct {
 		Text string `json:"org.matrix.msc1767.text"`
+		Now  []struct {
+			Body string `json:"body"`
+		} `json:"m.text"`
+	}
+	says := func(t text) string {
+		for _, now := range t.Now {
+			t.Text = cmp.Or(t.Text, now.Body)
+		}
+		return t.Text
+	}
+	type poll struct {
+		Question text
+		Answers  []text
 	}
 	var said struct {
-		Poll struct {
-			Question text
-			Answers  []text
-		} `json:"org.matrix.msc3381.poll.start"`
+		Poll *poll `json:"org.matrix.msc3381.poll.start"`
+		Now  *poll `json:"m.poll"`
 	}
-	if err := json.Unmarshal(raw, &said); err != nil || said.Poll.Question.Text == "" {
+	err := json.Unmarshal(raw, &said)
+	one := cmp.Or(said.Poll, said.Now)
+	if err != nil || one == nil || says(one.Question) == "" {
 		return "(a poll, which cannot be shown here)"
 	}
-	out := "Poll: " + printable.Line(said.Poll.Question.Text, 300)
-	for _, a := range said.Poll.Answers[:min(len(said.Poll.Answers), 20)] {
-		out += "\n- " + printable.Line(a.Text, 200)
+	out := "Poll: " + printable.Line(says(one.Question), 300)
+	for _, a := range one.Answers[:min(len(one.Answers), 20)] {
+		out += "\n- " + printable.Line(says(a), 200)
 	}
 	return out
 }
@@ -290,7 +311,10 @@ type cited struct {
 // citation returns what an event says.
 func citation(e event) cited {
 	var said content
-	if e.Type != typeMessage && e.Type != typeSticker || json.Unmarshal(e.Content, &said) != nil {
+	switch {
+	case e.Type == typePoll || e.Type == typeNewPoll:
+		return cited{sender: e.Sender, text: asked(e.Content)}
+	case e.Type != typeMessage && e.Type != typeSticker || json.Unmarshal(e.Content, &said) != nil:
 		return cited{sender: e.Sender}
 	}
 	if e.Type == typeSticker {

@@ -174,6 +174,20 @@ func testMessages(t *testing.T, w *world) {
 	if m := in.next(t); m.Text != "Poll: Lunch?\n- Soup\n- Rice" {
 		t.Errorf("a poll: %+v", m)
 	}
+	w.ann.send(w.direct, "m.poll.start", object{"m.poll": object{
+		"question": object{"m.text": []object{{"body": "Tea?"}}}, "answers": []object{{"m.id": "1", "m.text": []object{{"body": "Yes"}}}},
+	}})
+	if m := in.next(t); m.Text != "Poll: Tea?\n- Yes" {
+		t.Errorf("a poll of the newer form: %+v", m)
+	}
+	w.ann.send(w.direct, "m.call.invite", object{"call_id": "1", "version": "1", "lifetime": 1000})
+	if m := in.next(t); m.Text != "(a call, which cannot be answered here)" {
+		t.Errorf("a call: %+v", m)
+	}
+	w.ann.send(w.direct, "m.room.message", object{"msgtype": "org.example.hologram", "body": ""})
+	if m := in.next(t); m.Text != "(a message of the type org.example.hologram, which cannot be read)" {
+		t.Errorf("an unknown kind without a text: %+v", m)
+	}
 	w.ann.say(w.direct, "by a bot", object{"msgtype": "m.notice"})
 	if m := in.next(t); m.Text != "by a bot" || !m.From.Bot {
 		t.Errorf("a notice: %+v", m)

@@ -29,7 +29,8 @@ const (
 
 // timelineTypes are the events that count. Those about people and rights make the channel forget
 // what it knew about them.
-var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeMember, typeLevels, typeTombstone, typeAlias}
+var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeNewPoll, typeCall, typeRing,
+	typeMember, typeLevels, typeTombstone, typeAlias}
 
 // record is what is kept of an account.
 type record struct {

@@ -323,3 +323,55 @@ func TestCatchUp(t *testing.T) {
 		t.Errorf("%d messages: %q", len(texts), texts)
 	}
 }
+
+// TestKinds: a post that passes another one on brings its text, and one of an unknown kind leaves a line.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s, _, in := begin(t)
+	embed := func(kind, text string) map[string]any {
+		return map[string]any{"embeds": []map[string]any{{"type": kind, "url": "https://chat.example.org/t/pl/1",
+			"data": map[string]any{"post_id": "1", "post": map[string]any{"message": text}}}}}
+	}
+	for want, p := range map[string]post{
+		"look\n\nForwarded:\n> It failed.\n> At ten.": {Message: "look", Metadata: embed("permalink", "It failed.\nAt ten.")},
+		"see": {Message: "see", Metadata: embed("opengraph", "a preview")},
+		"(a message of the type custom_voice, which cannot be read)": {Type: "custom_voice"},
+		"(a message of the type attachment, which cannot be read)":   {Props: mattermosttest.Object{"attachments": []mattermosttest.Object{{"text": "x"}}}},
+		"burnt": {Type: "burn_on_read", Message: "burnt"},
+	} {
+		p.User, p.Chat = ann, town
+		s.Write(p)
+		if m := in.next(t); m.Text != want {
+			t.Errorf("%q, want %q", m.Text, want)
+		}
+	}
+}
+
+// TestRefusals: what Mattermost refuses is about a message, a chat, the account or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s, c, _ := begin(t)
+	for _, f := range []struct {
+		mattermosttest.Failure
+		want string
+	}{
+		{mattermosttest.Failure{Status: 400, ID: "model.post.is_valid.message_length.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 400, ID: "something.new.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 413, ID: "api.context.request_body_too_large.app_error"}, "message"},
+		{mattermosttest.Failure{Status: 400, ID: "api.post.create_post.root_id.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 400, ID: "api.post.create_post.can_not_post_to_deleted.error"}, "chat"},
+		{mattermosttest.Failure{Status: 403, ID: "api.context.permissions.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 404, ID: "app.channel.get.existing.app_error"}, "chat"},
+		{mattermosttest.Failure{Status: 401, ID: "api.context.session_expired.app_error"}, "account"},
+		{mattermosttest.Failure{Status: 500, ID: "app.post.save.app_error"}, "moment"},
+		{mattermosttest.Failure{Status: 403}, "moment"},
+		{mattermosttest.Failure{Status: 429, RetryAfter: 40}, "account waits"},
+		{mattermosttest.Failure{Status: 429}, "account waits"},
+	} {
+		s.Server.Fail("POST posts", f.Failure)
+		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: town}, Text: "x"})
+		if got := channeltest.Meaning(err); got != f.want {
+			t.Errorf("%+v is about the %s, want the %s: %v", f.Failure, got, f.want, err)
+		}
+	}
+}

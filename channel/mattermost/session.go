@@ -238,7 +238,13 @@ type post struct {
 	Message  string
 	Type     string
 	Props    map[string]any
-	Metadata struct{ Files []file }
+	Metadata struct {
+		Files  []file
+		Embeds []struct {
+			Type string
+			Data json.RawMessage
+		}
+	}
 
 	alone bool // in a direct chat
 	edit  bool // it was there before
@@ -254,9 +260,28 @@ type file struct {
 // counts reports whether a post is a message of somebody else.
 func (s *session) counts(p post) bool {
 	return isID(p.ID) && isID(p.Chat) && isID(p.User) && p.User != s.self.ID && p.Deleted == 0 &&
-		(p.Type == "" || p.Type == "me" || s.added(p)) && // others are about joins, headers and the like
-		(p.Root == "" || isID(p.Root)) && (p.Message != "" || len(p.Metadata.Files) > 0)
+		(!strings.HasPrefix(p.Type, "system_") || s.added(p)) && // others are about joins, headers and the like
+		(p.Root == "" || isID(p.Root)) &&
+		(p.Message != "" || len(p.Metadata.Files) > 0 || p.Type != "" || p.Props["attachments"] != nil)
 }
+
+// text is what a post says: also the message that it passes on, and what it is if that is nothing to read.
+func (p post) text() string {
+	text := p.Message
+	for _, e := range p.Metadata.Embeds[:min(len(p.Metadata.Embeds), maxPassed)] {
+		var passed struct{ Post struct{ Message string } }
+		if e.Type != "permalink" || json.Unmarshal(e.Data, &passed) != nil || passed.Post.Message == "" {
+			continue
+		}
+		text += "\n\nForwarded:\n" + platform.Quote(passed.Post.Message, platform.MaxCited)
+	}
+	if text = printable.Text(strings.TrimSpace(text)); text == "" && len(p.Metadata.Files) == 0 {
+		text = "(a message of the type " + platform.Word(cmp.Or(p.Type, "attachment")) + ", which cannot be read)"
+	}
+	return text
+}
+
+const maxPassed = 5 // messages that a post passes on
 
 // added reports whether a post says that somebody has added the bot to a channel.
 func (s *session) added(p post) bool {
@@ -270,7 +295,7 @@ func (s *session) take(ctx context.Context, p post) error {
 		From:  channel.Sender{ID: p.User, Bot: p.Props["from_bot"] == "true" || p.Props["from_webhook"] == "true"},
 		At:    channel.Address{Chat: p.Chat, Thread: p.Root, Message: p.ID},
 		Group: !p.alone,
-		Text:  printable.Text(p.Message),
+		Text:  p.text(),
 		Time:  time.UnixMilli(p.Created),
 		Added: s.added(p),
 	}

@@ -71,6 +71,7 @@ type event struct {
 	Message     *version
 	Previous    *version `json:"previous_message"`
 	Attachments []shared
+	Blocks      []struct{ Type string }
 }
 
 // version is a message before or after it was edited.
@@ -106,7 +107,11 @@ func (a shared) text() string {
 	if !a.Share && !a.Unfurl {
 		return ""
 	}
-	return strings.TrimSpace(a.Title + "\n" + cmp.Or(a.Text, a.Fallback))
+	text := strings.TrimSpace(a.Title + "\n" + cmp.Or(a.Text, a.Fallback))
+	if text == "" && a.Share && len(a.Files) == 0 {
+		return "(a message that cannot be read)"
+	}
+	return text
 }
 
 func (s *session) readEvent(payload []byte) (*arrival, error) {
@@ -186,7 +191,14 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		}
 	}
 	if text == "" && len(e.Files) == 0 && !named && len(passed) == 0 {
-		return nil, nil
+		switch {
+		case len(e.Blocks) > 0:
+			text = "(a message of blocks of the type " + platform.Word(e.Blocks[0].Type) + ", which cannot be read)"
+		case len(e.Attachments) > 0:
+			text = "(a message with an attachment that cannot be read)"
+		default:
+			return nil, nil
+		}
 	}
 	for _, a := range passed {
 		e.Files = append(e.Files, a.Files...)

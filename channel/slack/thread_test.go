@@ -53,6 +53,14 @@ func TestForwarded(t *testing.T) {
 	if m := in.next(t); m.Text != "waves" {
 		t.Errorf("an action: %q", m.Text)
 	}
+	s.Write(object{"channel": "D1", "user": "4711", "text": "", "attachments": []object{{"is_share": true, "author_name": "Bob"}}})
+	if m := in.next(t); m.Text != "Forwarded from Bob:\n> (a message that cannot be read)" {
+		t.Errorf("a forwarded message of an unknown kind: %q", m.Text)
+	}
+	s.Write(object{"channel": "D1", "user": "4711", "text": "", "blocks": []object{{"type": "video"}}})
+	if m := in.next(t); m.Text != "(a message of blocks of the type video, which cannot be read)" {
+		t.Errorf("blocks alone: %q", m.Text)
+	}
 }
 
 // TestThread brings the thread that a mention is about, once and under the names of its people, and

@@ -109,6 +109,9 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 		if !m.Reply.of(me) {
 			files = append(files, attached(m.Reply)...)
 		}
+	case m.OfStory != nil && !command:
+		q := "(a story of " + cmp.Or(printable.Line(m.OfStory.Chat.Title, 100), "somebody") + ", which bots cannot see)"
+		in.Text = strings.TrimSpace(platform.Quote(q, platform.MaxCited) + "\n\n" + in.Text)
 	case m.External != nil && !command:
 		q := cmp.Or(m.External.Text, m.External.Caption, described(&m.External.message))
 		if m.Quote != nil {
@@ -284,6 +287,8 @@ func described(m *message) string {
 		return "Invoice: " + printable.Line(m.Invoice.Title, 200)
 	case m.Giveaway != nil:
 		return "(a giveaway)"
+	case m.kind != "":
+		return "(" + strings.ReplaceAll(platform.Word(m.kind), "_", " ") + ": a message of a kind that cannot be read)"
 	}
 	return ""
 }

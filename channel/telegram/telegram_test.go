@@ -417,10 +417,42 @@ func TestExternal(t *testing.T) {
 		"🎲 (a die shows 4)":                       {"dice": object{"emoji": "🎲", "value": 4}},
 		"Game: Chess":                             {"game": object{"title": "Chess"}},
 		"(a story of Ann, which bots cannot see)": {"story": object{"chat": object{"id": 1, "title": "Ann"}}},
+		"(gift: a message of a kind that cannot be read)": {
+			"gift":    object{"gift": object{"id": "1", "sticker": object{"file_id": "s"}, "star_count": 15}},
+			"via_bot": self, "sender_business_bot": self, "link_preview_options": object{"is_disabled": true},
+		},
+		"(giveaway winners: a message of a kind that cannot be read)": {"giveaway_winners": object{"winner_count": 2}},
+		"(users shared: a message of a kind that cannot be read)":     {"users_shared": object{"request_id": 1}},
+		"(hologram: a message of a kind that cannot be read)":         {"hologram": object{"id": 1}},
+		"> (a story of Ann, which bots cannot see)\n\nnice": {
+			"text": "nice", "reply_to_story": object{"chat": object{"id": 1, "title": "Ann"}, "id": 5},
+		},
+		"> (gift: a message of a kind that cannot be read)\n\nfor me?": {
+			"text": "for me?", "reply_to_message": object{"message_id": 9, "from": ann, "chat": private,
+				"gift": object{"gift": object{"id": "1"}}},
+		},
+		"> From News:\n> (gift: a message of a kind that cannot be read)\n\nwell?": {
+			"text": "well?", "external_reply": object{"origin": news, "gift": object{"gift": object{"id": "1"}}},
+		},
+		"Forwarded from News:\n> (unique gift: a message of a kind that cannot be read)": {
+			"forward_origin": news, "unique_gift": object{"gift": object{"name": "x"}},
+		},
 	} {
 		if m := write(fields); m.Text != want {
 			t.Errorf("%q, want %q", m.Text, want)
 		}
+	}
+	for _, fields := range []object{ // what tells of the chat is no message
+		{"pinned_message": object{"message_id": 1, "chat": private}}, {"left_chat_member": ann}, {"new_chat_title": "x"},
+		{"forum_topic_closed": object{}}, {"video_chat_started": object{}}, {"chat_background_set": object{"type": object{}}},
+		{"write_access_allowed": object{"web_app_name": "x"}}, {"message_auto_delete_timer_changed": object{"x": 1}},
+	} {
+		all := object{"from": ann, "chat": private}
+		maps.Copy(all, fields)
+		s.Write(all)
+	}
+	if m := write(object{"text": "after"}); m.Text != "after" {
+		t.Errorf("%q", m.Text)
 	}
 }
 

@@ -1,5 +1,13 @@
 package telegram
 
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // The objects of the Bot API, with the fields that are read here.
 
 type update struct {
@@ -103,12 +111,62 @@ type message struct {
 	MovedFrom int64                   `json:"migrate_from_chat_id"`
 	TopicMade *struct{}               `json:"forum_topic_created"`
 	Markup    *keyboard               `json:"reply_markup"`
+	OfStory   *struct{ Chat place }   `json:"reply_to_story"`
+
+	// kind names the field that has the content, if none of the above has it.
+	kind string
 }
+
+// plain is a message as it is decoded without a method of its own.
+type plain message
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *message) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
+		return err
+	}
+	if m.Text != "" || m.Caption != "" || described(m) != "" || len(attached(m)) > 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if strings.HasPrefix(string(fields[name]), "{") && !beside.MatchString(name) {
+			m.kind = name
+			break
+		}
+	}
+	return nil
+}
+
+// beside are the fields with an object that are no content: what stands beside one, and what tells of the
+// chat.
+var beside = regexp.MustCompile(`^(from|chat|origin|quote|sender_.*|via_.*|guest_bot_.*|forward_.*|reply_.*|` +
+	`external_reply|link_preview_options|business_.*|direct_message.*|suggested_post_.*|receiver_user|.*_members?|` +
+	`.*_chat_created|pinned_message|message_auto_delete_timer_changed|write_access_allowed|` +
+	`proximity_alert_triggered|boost_added|chat_(owner|background)_.*|(general_)?forum_topic_.*|` +
+	`giveaway_(created|completed)|paid_message_price_changed|video_chat_.*|voice_chat_.*|` +
+	`checklist_tasks_.*|managed_bot_.*|poll_option_.*)$`)
 
 // external is a message of another chat that is answered, with what it has.
 type external struct {
 	message
 	Origin origin `json:"origin"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *external) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &e.message); err != nil {
+		return err
+	}
+	var from struct {
+		Origin origin `json:"origin"`
+	}
+	err := json.Unmarshal(data, &from)
+	e.Origin = from.Origin
+	return err
 }
 
 type poll struct {

@@ -38,8 +38,8 @@ var refusals = platform.Refusals{
 }
 
 // waits are the codes after which to wait. The platform counts 45009 by the minute, the hour
-// and the day, and does not say which; 45033 are too many at the same time.
-var waits = map[string]time.Duration{"45009": time.Minute, "45033": 5 * time.Second}
+// and the day, and does not say which; 45033 are too many at the same time. 846607 is that of bots.
+var waits = map[string]time.Duration{"45009": time.Minute, "45033": 5 * time.Second, "846607": time.Minute}
 
 // refusal returns the error of an answer. A file comes with its name.
 func refusal(a *platform.Answer) *platform.Failure {

@@ -48,6 +48,7 @@ type Bot struct {
 	open    atomic.Pointer[link] // while it is connected
 	seen    *platform.Seen
 	sent    *platform.Sent
+	final   *recent.Cache[string, bool]   // the frames whose answer is final
 	cards   *recent.Cache[string, string] // the texts of cards, by task
 }
 
@@ -73,7 +74,8 @@ func NewBot(c BotConfig) (*Bot, error) {
 		return nil, err
 	}
 	return &Bot{config: c, api: api, log: platform.Log(c.Log), dialect: botDialect(), seen: platform.NewSeen(),
-		sent: platform.NewSent(Platform), cards: recent.New[string, string](maxCards)}, nil
+		sent: platform.NewSent(Platform), final: recent.New[string, bool](maxCards),
+		cards: recent.New[string, string](maxCards)}, nil
 }
 
 // Traits implements [channel.Channel].
@@ -89,7 +91,7 @@ const (
 	maxStream = 20_480  // bytes of a text
 	beat      = 30 * time.Second
 	ackTime   = 20 * time.Second // in which each frame is answered
-	maxCards  = 1000             // cards with buttons whose texts are remembered
+	maxCards  = 1000             // cards with buttons, and final answers, that are remembered
 	maxTries  = 6                // to hand a message over, which the platform sends once
 )
 
@@ -288,6 +290,11 @@ func (c *link) answered(id string, f *frame) {
 // ask sends a frame and reads the body of its answer, unless into is nil. Frames with the same ID, those
 // that answer one message, wait for each other.
 func (c *link) ask(ctx context.Context, command, id string, body, into any) error {
+	return c.askIf(ctx, command, id, nil, body, into)
+}
+
+// askIf does the same if wanted, asked when it is the turn of the frame, says so.
+func (c *link) askIf(ctx context.Context, command, id string, wanted func() bool, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
 	mine := &exchange{done: make(chan struct{})}
@@ -308,6 +315,9 @@ func (c *link) ask(ctx context.Context, command, id string, body, into any) erro
 		}
 	}
 	defer c.answered(id, nil) // if it is still open
+	if wanted != nil && !wanted() {
+		return nil
+	}
 	f := frame{Command: command, Body: asJSON(body)}
 	f.Headers.ID = id
 	if err := c.socket.Write(ctx, f); err != nil {
@@ -414,7 +424,7 @@ func (m botContent) says() (text string, files []botFile) {
 	case "text":
 		return m.Text.Content, nil
 	case "voice":
-		return m.Voice.Content, nil
+		return cmp.Or(m.Voice.Content, "(a voice message without its words)"), nil
 	case "image":
 		return file(m.Image, "image", "")
 	case "file":

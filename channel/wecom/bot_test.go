@@ -123,6 +123,7 @@ func TestBotReads(t *testing.T) {
 	}{
 		"text":      {text("你好"), "你好", 0},
 		"voice":     {object{"msgtype": "voice", "voice": object{"content": "what I said"}}, "what I said", 0},
+		"no words":  {object{"msgtype": "voice", "voice": object{}}, "(a voice message without its words)", 0},
 		"a picture": {file("image"), "", 1},
 		"a file":    {file("file"), "", 1},
 		"mixed": {object{"msgtype": "mixed", "mixed": object{"msg_item": []object{text("look"),
@@ -188,6 +189,9 @@ func TestBotAnswers(t *testing.T) {
 		t.Errorf("while the answer is being written: %+v", list)
 	}
 	send(channel.Outgoing{To: at, Text: "**one**"})
+	if err := c.Mark(t.Context(), at, true); err != nil { // they come too late, and do not take the answer away
+		t.Error(err)
+	}
 	send(channel.Outgoing{To: at, Text: "two"}) // the stream has ended
 	at.Message = ""
 	send(channel.Outgoing{To: at, Text: "Sure?", Buttons: []channel.Button{{Label: "Yes", Text: "/approve 1"}}})
@@ -251,5 +255,29 @@ func TestBotRefused(t *testing.T) {
 	if _, err := b.open(t, wecomtest.BotSecret).Send(t.Context(),
 		channel.Outgoing{To: channel.Address{Chat: "ann"}, Text: "x"}); channeltest.Meaning(err) != "moment" {
 		t.Errorf("without a connection: %v", err)
+	}
+}
+
+// TestRefusals: what WeCom refuses is about a message, a chat, the account or the moment.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBots(t)
+	c, next := b.arrivals(t)
+	b.Bots.Say(object{"msgtype": "text", "from": object{"userid": "ann"}, "chattype": "single", "text": object{"content": "hi"}})
+	next()
+	for want, codes := range map[string][]int{
+		"message":    {40058, 44004, 45002, 846608, 999999},
+		"chat":       {40003, 60111, 81013, 86001, 86003},
+		"account":    {40001, 48002, 60020, 301002},
+		"chat waits": {45009, 45033, 846607},
+		"moment":     {-1},
+	} {
+		for _, code := range codes {
+			b.Refuse("aibot_send_msg", code)
+			_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann"}, Text: "x"})
+			if got := channeltest.Meaning(err); got != want {
+				t.Errorf("%d is about the %s, want the %s: %v", code, got, want, err)
+			}
+		}
 	}
 }

@@ -89,9 +89,17 @@ func escapeBot(s string) string {
 	return within.ReplaceAllString(markup.EscapeMarkdown(s), "${1}_")
 }
 
-// respond answers the message of a frame with a text that grows until it is final.
+// respond answers the message of a frame with a text that grows until it is final. Nothing follows that.
 func (c *link) respond(ctx context.Context, frame, text string, final bool) error {
-	return c.ask(ctx, "aibot_respond_msg", frame, map[string]any{
+	wanted := func() bool {
+		if final {
+			c.final.Put(frame, true)
+			return true
+		}
+		ended, _ := c.final.Get(frame)
+		return !ended
+	}
+	return c.askIf(ctx, "aibot_respond_msg", frame, wanted, map[string]any{
 		"msgtype": "stream", "stream": map[string]any{"id": platform.Digest(32, frame), "finish": final,
 			"content": text},
 	}, nil)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -53,7 +54,7 @@ func Decode(data []byte, label string) (text string, sure bool) {
 		}
 	}
 	if e == nil {
-		e = charmap.Windows1252
+		e = likely(data)
 	}
 	text, _ = decode(e, data)
 	return text, false
@@ -91,6 +92,8 @@ func marked(data []byte) (string, bool) {
 		return string(data), utf8.Valid(data)
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return decode(textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), data)
+	case bytes.IndexByte(data, 0) >= 0:
+		return wide(data)
 	case !ascii(data):
 	case bytes.Contains(data, []byte("\x1b$)C")):
 		return shifted(data, "\x1b$)C", korean.EUCKR)
@@ -101,6 +104,49 @@ func marked(data []byte) (string, bool) {
 	}
 	return "", false
 }
+
+// wide reads UTF-16 that does not begin by saying so. Latin signs in it have a zero on the same side of each.
+func wide(data []byte) (string, bool) {
+	var zeros [2]int
+	for i, b := range data {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	order := textunicode.LittleEndian
+	if zeros[0] > 0 {
+		order = textunicode.BigEndian
+	}
+	if zeros[0] > 0 && zeros[1] > 0 || (zeros[0]+zeros[1])*20 < len(data) { // one alone is a fault in a text
+		return "", false
+	}
+	text, ok := decode(textunicode.UTF16(order, textunicode.IgnoreBOM), data[:len(data)/2*2])
+	odd := func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }
+	return text, ok && strings.IndexFunc(text, odd) < 0
+}
+
+// likely guesses by how often groups of letters are in languages. Of few letters that says nothing: they
+// are taken for those of Western Europe.
+func likely(data []byte) encoding.Encoding {
+	data = data[:min(len(data), maxMeta)]
+	high := 0
+	for _, b := range data {
+		if b >= utf8.RuneSelf {
+			high++
+		}
+	}
+	if best, err := chardet.NewTextDetector().DetectBest(data); high >= minHigh && err == nil && best.Confidence >= 30 {
+		if e, _ := find(strings.ToLower(best.Charset)); e != nil {
+			if _, ok := decode(e, data); ok {
+				return e
+			}
+		}
+	}
+	return charmap.Windows1252
+}
+
+// minHigh is of how many letters beyond ASCII a charset is guessed.
+const minHigh = 8
 
 func ascii(data []byte) bool {
 	return bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
@@ -166,11 +212,24 @@ var guesses = []struct {
 	{simplifiedchinese.GB18030, func(data []byte, _ string) bool { return common(data, 0xb0, 0xd7, 0xa1) }},
 	{japanese.EUCJP, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, unicode.Katakana) > 0.3 }},
 	{traditionalchinese.Big5, func(data []byte, _ string) bool { return common(data, 0xa4, 0xc6, 0x40) }},
-	{japanese.ShiftJIS, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, unicode.Katakana) > 0.3 }},
+	{japanese.ShiftJIS, func(_ []byte, text string) bool { return share(text, unicode.Hiragana, fullKatakana) > 0.3 }},
 	{korean.EUCKR, func(_ []byte, text string) bool { return share(text, unicode.Hangul) > 0.7 }},
+	{charmap.Windows1255, hebrew},
 	{charmap.Windows1251, func(_ []byte, text string) bool { return russian(text) }},
 	{charmap.KOI8R, func(_ []byte, text string) bool { return russian(text) }},
+	{charmap.CodePage866, func(_ []byte, text string) bool { return russian(text) }},
 }
+
+// final matches a letter within a word that Hebrew has at the end of words only.
+var final = regexp.MustCompile(`[ךםןףץ][א-ת]`)
+
+// hebrew reports whether a text is Hebrew, whose letters could be small ones of Russian as well.
+func hebrew(data []byte, text string) bool {
+	return share(text, unicode.Hebrew) > 0.9 && len(text)-len(data) > 2*minHigh-1 && !final.MatchString(text)
+}
+
+// fullKatakana are those of usual width: the others are what texts of other languages look like.
+var fullKatakana = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30a1, Hi: 0x30ff, Stride: 1}}}
 
 // common reports whether the pairs of bytes beyond ASCII are mostly the usual characters of a
 // charset, whose first bytes are from low to high. Letters with accents, which stand alone, fail.
@@ -181,7 +240,10 @@ func common(data []byte, low, high, second byte) bool {
 			continue
 		}
 		if i+1 >= len(data) || data[i+1] < second {
-			return false
+			if second < 0xa1 || i+3 >= len(data) || data[i+1] < '0' || data[i+1] > '9' {
+				return false
+			}
+			i += 2 // a sign of four bytes of GB18030
 		}
 		pairs++
 		if data[i] >= low && data[i] <= high || data[i] >= 0xa1 && data[i] <= 0xa3 {
@@ -221,8 +283,11 @@ func russian(text string) bool {
 			}
 		}
 	}
-	return all > 1 && small*10 >= all*9
+	return all > 1 && small*10 >= all*9 && len(mixed.FindAllString(text, -1))*4 <= all
 }
+
+// mixed matches where a word goes on in another script, as those of Western Europe do if they are misread.
+var mixed = regexp.MustCompile(`[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]`)
 
 // mislabelled reports whether a text in UTF-8 is no text of the charset that it is said to have: in one
 // of single bytes it would be letters beside signs. In others, UTF-8 of two bytes may be chance.

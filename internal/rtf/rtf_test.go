@@ -1,6 +1,7 @@
 package rtf_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/internal/rtf"
@@ -23,4 +24,14 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
 	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add(`{\rtf1\ansi\ansicpg936\uc2 \'c4\'e3\u-10179 ??{\*\x{\pict 00}}\bin3 abc}`, []byte{16, 0, 0, 0, 4, 0, 0, 0, 'L', 'Z', 'F', 'u', 0, 0, 0, 0, 0, 'x'})
+	f.Fuzz(func(t *testing.T, text string, packed []byte) {
+		if got := rtf.Text(text); strings.ToValidUTF8(got, "") != got {
+			t.Errorf("%q is no UTF-8", got)
+		}
+		rtf.Text(string(rtf.Unpack(packed)))
+	})
 }

@@ -165,7 +165,9 @@ func (s *Server) Write(p Post) string {
 func (s *Server) write(p Post) *Post {
 	s.now++
 	p.ID, p.Created = ID(fmt.Sprintf("p%d", s.Next())), s.now
-	p.Metadata = map[string]any{}
+	if p.Metadata == nil {
+		p.Metadata = map[string]any{}
+	}
 	var list []Object
 	for _, id := range p.Files {
 		f := s.files[id]
