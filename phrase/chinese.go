@@ -80,6 +80,7 @@ func chat() map[string]string {
 		"The agent %s answers here.":                              "这里由智能体 %s 回答。",
 		"You can use %s here":                                     "您在这里可以使用 %s",
 		"; %d of them are shown now":                              "；目前显示其中 %d 个",
+		"; the active skill %s shows all of them":                 "；当前技能 %s 显示全部",
 		"; the active skill %s shows %d of them":                  "；当前技能 %s 显示其中 %d 个",
 		"Messages that run or wait: %d":                           "正在处理或等待的消息：%d",
 		"Waits for you: %s %s (%s or %s %s)":                      "等待您处理：%s %s（%s 或 %s %s）",
