@@ -124,6 +124,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	text, time := withoutValues(cmp.Or(reading, said))
 	foreign := ""
 	if l := language.Of(text); l != nil && !x.covers(text, l) {
+		if isSmallTalk(fold(text), q.History) {
+			return question{idle: true}
+		}
 		foreign, text = l.Name, x.named(text, l)
 		if !saysSomething(text) {
 			return question{language: foreign} // what matches would match by accident

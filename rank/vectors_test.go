@@ -188,7 +188,9 @@ func TestSmallTalkHasNoMeaning(t *testing.T) {
 		vectors[i] = topics(d.Name + " " + d.Description)
 	}
 	index := rank.New(office, rank.Weights{})
-	for _, question := range []string{"hello, how are you", "thanks!", "good morning", "你好", "谢谢", "早上好", "nice to meet you", "OK"} {
+	for _, question := range []string{"hello, how are you", "thanks!", "good morning", "你好", "谢谢", "早上好", "nice to meet you", "OK",
+		"Hola, ¿cómo estás?", "merci beaucoup", "À bientôt !", "Guten Morgen", "Grüß Gott, wie geht's?", "bom dia", "Buongiorno", "Спасибо",
+		"おはようございます", "안녕하세요"} {
 		r := index.Rank(rank.Query{Text: question, Vector: near(question), Vectors: rank.NewVectors(vectors)})
 		if hits := r.Hits(3); len(hits) > 0 {
 			t.Errorf("%q finds %s", question, office[hits[0].Position].Name)
