@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/answer"
 	"github.com/etui-run/etui/approval"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/inspect"
@@ -245,9 +246,11 @@ func activeTools(ctx context.Context, e Engine, m engine.Message) (string, error
 	n, skill := sel.Counts(), sel.Request.Facts.Skill
 	says := "\n" + phrase.In(m.Language, "You can use %s here", phrase.Count(m.Language, n.All, "tool"))
 	switch {
-	case n.Usable == n.All || skill == "":
+	case n.Usable == n.All && (skill == "" || skill == catalog.Full):
 	case slices.Contains(sel.HiddenSkills, skill):
 		says += phrase.In(m.Language, "; %d of them are shown now", n.Usable)
+	case n.Usable == n.All:
+		says += phrase.In(m.Language, "; the active skill %s shows all of them", skill)
 	default:
 		says += phrase.In(m.Language, "; the active skill %s shows %d of them", skill, n.Usable)
 	}

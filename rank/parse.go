@@ -65,6 +65,8 @@ type question struct {
 	examples float32
 	// narrow is the share of the question that is written with spaces between words.
 	narrow float32
+	// idle says that it is small talk or courtesy, which is near to some definition by meaning, too.
+	idle bool
 }
 
 // queryTerm is a word to search for.
@@ -122,6 +124,9 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	text, time := withoutValues(cmp.Or(reading, said))
 	foreign := ""
 	if l := language.Of(text); l != nil && !x.covers(text, l) {
+		if isSmallTalk(fold(text), q.History) {
+			return question{idle: true}
+		}
 		foreign, text = l.Name, x.named(text, l)
 		if !saysSomething(text) {
 			return question{language: foreign} // what matches would match by accident
@@ -129,7 +134,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	}
 	folded := fold(text)
 	if isSmallTalk(folded, q.History) {
-		return question{}
+		return question{idle: true}
 	}
 	p.named = x.namesIn(text)
 	text, context := divide.Requests(text)
@@ -144,7 +149,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		p.read(fold(time), timeShare, false)
 	}
 	if !p.asked {
-		return question{} // "thanks" does not continue the conversation, "yes, please" does
+		return question{idle: true} // "thanks" does not continue the conversation, "yes, please" does
 	}
 	past, lean := dialogue(q.History, p.content)
 	request := reading

@@ -56,7 +56,9 @@ func (x *Index) Rank(q Query) (r Ranking) {
 	x.score(asked, q.Admitted, r.Scores, s)
 	s.emptyGrams()
 	r.addVotes(&q)
-	r.addMeanings(&q)
+	if !asked.idle {
+		r.addMeanings(&q)
+	}
 	x.scratch.Put(s) // not after a panic, which may leave it dirty
 	return r
 }

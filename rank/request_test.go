@@ -176,10 +176,13 @@ func TestContext(t *testing.T) {
 	index := rank.New([]*tool.Definition{
 		{Name: "book_hotel", Description: "Book a hotel."}, {Name: "find_flight", Description: "Find flights to a city."},
 		{Name: "play_music", Description: "Play songs of a band."}, {Name: "request_leave", Description: "Ask for a holiday."},
+		{Name: "get_rain", Description: "Tell whether it will rain."},
 	}, rank.Weights{})
 	for text, want := range map[string][2]int{
 		"I just came back from a holiday. Find a flight to Rome.":                      {1, 3},
 		"My sister plays in a band. We saw their songs in Rome. Book a hotel, please.": {0, 2},
+		"My sister is in a band. Will it rain in Rome?":                                {4, 2},
+		"I am on holiday in Rome. Is there a flight?":                                  {1, 3},
 		"我刚度完假回来。帮我订酒店。":                                                               {0, 3},
 	} {
 		r := index.Rank(rank.Query{Text: text})

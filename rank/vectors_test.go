@@ -178,3 +178,26 @@ func TestSomeVectors(t *testing.T) {
 		}
 	}
 }
+
+// Small talk and courtesy ask for nothing, whatever their vector is near to.
+func TestSmallTalkHasNoMeaning(t *testing.T) {
+	t.Parallel()
+	near := encoder(func(string) []float32 { return topics("umbrella") }) // of every question
+	vectors := make([][]float32, len(office))
+	for i, d := range office {
+		vectors[i] = topics(d.Name + " " + d.Description)
+	}
+	index := rank.New(office, rank.Weights{})
+	for _, question := range []string{"hello, how are you", "thanks!", "good morning", "你好", "谢谢", "早上好", "nice to meet you", "OK",
+		"Hola, ¿cómo estás?", "merci beaucoup", "À bientôt !", "Guten Morgen", "Grüß Gott, wie geht's?", "bom dia", "Buongiorno", "Спасибо",
+		"おはようございます", "안녕하세요"} {
+		r := index.Rank(rank.Query{Text: question, Vector: near(question), Vectors: rank.NewVectors(vectors)})
+		if hits := r.Hits(3); len(hits) > 0 {
+			t.Errorf("%q finds %s", question, office[hits[0].Position].Name)
+		}
+	}
+	r := index.Rank(rank.Query{Text: "umbrella", Vector: near(""), Vectors: rank.NewVectors(vectors)})
+	if len(r.Hits(1)) == 0 {
+		t.Error("a question with the same vector finds nothing")
+	}
+}

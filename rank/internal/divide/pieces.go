@@ -199,16 +199,40 @@ func Requests(text string) (requests, context string) {
 
 // refers reports whether a request refers to the sentences around it.
 func refers(request string) bool {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(request), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if _, ok := references[word]; ok {
+	words := strings.FieldsFunc(strings.ToLower(request), func(r rune) bool { return !unicode.IsLetter(r) })
+	for i, word := range words {
+		if _, ok := references[word]; ok && !isExpletive(words, i) {
 			return true
 		}
 	}
 	return strings.ContainsAny(request, "这那它其此")
 }
 
+// isExpletive reports whether an "it" or "there" stands for nothing: "will it rain", "what day is it",
+// "is there a train".
+func isExpletive(words []string, i int) bool {
+	in := func(i int, list string) bool {
+		return i >= 0 && i < len(words) && slices.Contains(strings.Fields(list), words[i])
+	}
+	switch words[i] {
+	case "it":
+		return in(i-1, "is") && in(i-2, "time day date month year") || slices.ContainsFunc(words[i:min(i+5, len(words))], func(word string) bool {
+			_, ok := weather[word]
+			return ok
+		})
+	case "there":
+		const be = "is are was were be"
+		return in(i-1, be) || in(i+1, be)
+	}
+	return false
+}
+
 // references are words that stand for something that was said.
 var references = set(`this that it its these those them their they he his him she her such same there`)
+
+// weather are words that say of "it" how the weather is.
+var weather = set(`rain rains raining rainy snow snows snowing snowy hail hailing drizzle drizzling pouring stormy thunder freezing
+	sunny windy cloudy foggy`)
 
 // states reports whether a sentence begins as statements do: with a pronoun or an article.
 func states(sentence string) bool {
