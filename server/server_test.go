@@ -274,6 +274,17 @@ func pages(t *testing.T) *channel.Host {
 	return h
 }
 
+// TestRefusalInTheLanguageOfTheClient: an error that names something is told in the client's language.
+func TestRefusalInTheLanguageOfTheClient(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	for language, want := range map[string]string{"": "the workflows are none", "en": "the workflows are none", "zh-CN,zh;q=0.9": "现有的工作流"} {
+		status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"x","workflow":"none"}`, "Accept-Language", language)
+		if !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", language, status, body)
+		}
+	}
+}
+
 // TestReadyForAChannel: a balancer finds the one of several etui in which a channel runs.
 func TestReadyForAChannel(t *testing.T) {
 	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New()}}})
