@@ -620,9 +620,13 @@ func TestOperatorDecides(t *testing.T) {
 		}
 		shown = string(text)
 	}
+	_, _ = io.WriteString(in, "refund 2\n/withdraw\n")
 	in.Close()
 	if err := c.Wait(); err != nil {
 		t.Error(err)
+	}
+	if text, err := os.ReadFile(out.Name()); err != nil || !strings.Contains(string(text), "result: withdrawn") {
+		s.log("the chat shows %s, %v", text, err)
 	}
 	if !strings.Contains(shown, "result: paid") || !strings.Contains(shown, "Asked: lena, max") {
 		s.log("the chat shows %s", shown)
