@@ -271,8 +271,10 @@ state      %s`: "" +
 		"there is no folder %s%s":                         "没有文件夹 %s%s",
 		"is in use":                                       "已被占用",
 		"listening on %s: %v":                             "在 %s 监听时出错：%v",
-		"the address %s %v: another etui or program listens there; stop it, or %s": "" +
-			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或%s",
+		"the address %s %v: another etui or program listens there; stop it, or set %s in etui.yaml or %s": "" +
+			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或在 etui.yaml 中设置 %s，或设置 %s",
+		"the address %s %v: another etui or program listens there; stop it, or start etui with --listen, or set %s in etui.yaml or %s": "" +
+			"地址 %s %v：另一个 etui 或程序在那里监听；请停止它，或以 --listen 启动 etui，或在 etui.yaml 中设置 %s，或设置 %s",
 		"locking the state folder %s: %v; it must be writable": "" +
 			"锁定状态文件夹 %s 时出错：%v；它必须可写",
 		"making the state folder: %v; set another one with state in etui.yaml or ETUI_STATE": "" +

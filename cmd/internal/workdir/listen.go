@@ -3,7 +3,6 @@ package workdir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"syscall"
@@ -20,11 +19,11 @@ func Listen(ctx context.Context, address, key string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		other := fmt.Sprintf("set %s in etui.yaml or %s%s", key, config.Prefix, strings.ToUpper(key))
+		variable := config.Prefix + strings.ToUpper(key)
 		if key == "listen" {
-			other = "start etui with --listen, or " + other
+			return nil, phrase.Errorf("the address %s %w: another etui or program listens there; stop it, or start etui with --listen, or set %s in etui.yaml or %s", address, ErrInUse, key, variable)
 		}
-		return nil, phrase.Errorf("the address %s %w: another etui or program listens there; stop it, or %s", address, ErrInUse, other)
+		return nil, phrase.Errorf("the address %s %w: another etui or program listens there; stop it, or set %s in etui.yaml or %s", address, ErrInUse, key, variable)
 	case err != nil:
 		return nil, phrase.Errorf("listening on %s: %w", address, err)
 	}
