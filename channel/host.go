@@ -488,6 +488,12 @@ func (h *Host) Place(ctx context.Context, name, chat string) (session.Key, json.
 	return who.Session, place{name, to}.raw(), err
 }
 
+// Up reports whether a channel runs in this process; where several share a store, only one runs it.
+func (h *Host) Up(name string) bool {
+	a, err := h.account(name)
+	return err == nil && a.up.Load()
+}
+
 // ServeHTTP hands a request to the webhook of the channel that the path value "channel"
 // names.
 func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -501,7 +507,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "There is no such webhook.", http.StatusNotFound)
 	case !a.up.Load():
 		w.Header().Set("Retry-After", "2")
-		http.Error(w, "The channel is starting.", http.StatusServiceUnavailable)
+		http.Error(w, "The channel is starting, or another etui runs it.", http.StatusServiceUnavailable)
 	default:
 		r, taken := h.bodies.Bound(w, r)
 		defer taken()

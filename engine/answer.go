@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -47,7 +48,8 @@ func (j *job) late(ctx context.Context, m message.Mail, key session.Key, why err
 			continue
 		}
 		text := approval.Why(err, j.engine.inquiries.Language(ctx, m, from, ""))
-		if err = j.engine.outbox.Post(ctx, from, nil, text, fmt.Sprintf("late-%s-%d", said.ID, j.item.ID)); err != nil {
+		err = j.engine.outbox.Post(ctx, from, nil, text, fmt.Sprintf("late-%s-%d", said.ID, j.item.ID))
+		if err != nil && !errors.Is(err, outbox.ErrNowhere) { // a client that reads no messages sees that nothing waits any more
 			j.engine.config.Log.WarnContext(ctx, "somebody who answered too late is not told", "id", said.ID, "error", err)
 		}
 	}

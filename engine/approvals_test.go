@@ -1,12 +1,14 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,14 +140,16 @@ func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
 
 // TestApprovalOfAnotherCall: an approval is for the call that was shown. Models use the IDs of
 // calls again where the earlier ones are out of their sight: what was said to the first of them
-// does not let the second one run.
+// does not let the second one run. Somebody else who was too late is a client of the API, and reads
+// nothing here: nobody has to be warned of that.
 func TestApprovalOfAnotherCall(t *testing.T) {
 	t.Parallel()
+	var log bytes.Buffer
 	hold := make(chan struct{})
 	call := fake.Step{Calls: []chat.Call{fake.Call("a", "get_weather", `{}`)}}
 	working := make(chan struct{}, 4)
 	busy := fake.Step{Text: "busy", Wait: hold, Check: func(model.Request) error { working <- struct{}{}; return nil }}
-	g, m := newEngine(t, func(c *engine.Config) { c.MaxTurns = 4; approving(c) }, call, busy, busy, busy, busy, fake.Step{Text: "denied"}, call)
+	g, m := newEngine(t, func(c *engine.Config) { c.MaxTurns, c.Log = 4, slog.New(slog.NewTextHandler(&log, nil)); approving(c) }, call, busy, busy, busy, busy, fake.Step{Text: "denied"}, call)
 	ann := engine.Message{Text: "weather?", User: "ann"}
 	first := wait(t, g, ann)
 	var all sync.WaitGroup
@@ -162,8 +166,8 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 		case <-t.Context().Done():
 		}
 	}
-	answer := func(approved bool) {
-		_, err := g.Answers().Give(t.Context(), ann, first.ID, session.Answer{Approved: approved}, false)
+	answer := func(by engine.Message, approved bool) {
+		_, err := g.Answers().Give(t.Context(), by, first.ID, session.Answer{Approved: approved}, false)
 		must(t, err)
 	}
 	for i := range 4 { // what follows waits for them
@@ -172,12 +176,16 @@ func TestApprovalOfAnotherCall(t *testing.T) {
 	for range 4 {
 		<-working
 	}
-	answer(false)
+	answer(ann, false)
+	answer(engine.Message{User: "eve", Roles: []string{"admin"}}, true)
 	begin(engine.Message{Text: "and tomorrow?", User: "ann", NoHistory: true})
-	answer(true)
+	answer(ann, true)
 	close(hold)
 	all.Wait()
 	idle(t, g)
+	if strings.Contains(log.String(), "not told") {
+		t.Errorf("the log says %s", log.String())
+	}
 	list, err := g.Approvals().List(t.Context())
 	must(t, err)
 	if len(list) != 1 || list[0].Call != first.Call || list[0].ID == first.ID || len(m.Requests()) != 7 {

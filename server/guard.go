@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/anthropic"
 	"github.com/etui-run/etui/server/mcp"
@@ -38,7 +39,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("Request-Id", id) // as Anthropic calls it
 		connection := w
-		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), shape: shapeOf(r)}
+		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), shape: shapeOf(r), language: phrase.Match(r.Header.Get("Accept-Language"))}
 		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
@@ -286,6 +287,7 @@ type answer struct {
 	http.ResponseWriter
 	secrets  *secret.Known
 	operator bool
+	language string // of the client's person
 	// shape writes a refusal in the form of the client's protocol; nil means OpenAI's.
 	shape func(status int, p wire.Problem) any
 }
@@ -311,6 +313,9 @@ func (a *answer) Shape(status int, p wire.Problem) any {
 
 // Whole implements [wire.Whole].
 func (a *answer) Whole() bool { return a.operator }
+
+// Language implements [wire.Speaker].
+func (a *answer) Language() string { return a.language }
 
 func (a *answer) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(slowest)) // not every writer has one

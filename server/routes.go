@@ -97,7 +97,7 @@ func (d doors) model(w http.ResponseWriter, r *http.Request) {
 func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 	return []Route{
 		{"GET /healthz", Open, "whether the process is up", s.live},
-		{"GET /readyz", Open, "whether it can answer: messages are accepted, and the store can be read", s.ready},
+		{"GET /readyz", Open, "whether it can answer: messages are accepted, and the store can be read; and, with ?channel=, whether that channel runs in this etui", s.ready},
 
 		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
 		{"GET " + console.Path, Open, "the console, a page for operators", s.console.ServeHTTP},

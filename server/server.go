@@ -189,6 +189,12 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		wire.Reply(w, http.StatusServiceUnavailable, h)
 		return
 	}
+	if name := r.URL.Query().Get("channel"); name != "" && !s.config.Channels.Up(name) {
+		h := s.health("not ready")
+		h.Error = "this channel does not run in this etui"
+		wire.Reply(w, http.StatusServiceUnavailable, h)
+		return
+	}
 	wire.Reply(w, http.StatusOK, s.health("ready"))
 }
 

@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
@@ -270,6 +272,54 @@ func pages(t *testing.T) *channel.Host {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// TestRefusalInTheLanguageOfTheClient: an error that names something is told in the client's language.
+func TestRefusalInTheLanguageOfTheClient(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	for language, want := range map[string]string{"": "the workflows are none", "en": "the workflows are none", "zh-CN,zh;q=0.9": "现有的工作流"} {
+		status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"x","workflow":"none"}`, "Accept-Language", language)
+		if !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", language, status, body)
+		}
+	}
+}
+
+// TestReadyForAChannel: a balancer finds the one of several etui in which a channel runs.
+func TestReadyForAChannel(t *testing.T) {
+	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := web.New(web.Config{Guests: true, Origins: []string{"https://shop.example"}, Records: &store.Memory{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := channel.New(channel.Config{Engine: e, Accounts: []channel.Account{{Name: "web", Channel: page}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server.New(e, server.Config{Channels: h})
+	ready := func(query string, want int) {
+		t.Helper()
+		if status, body := ask(t.Context(), s, "GET", "http://localhost/readyz"+query, ""); status != want {
+			t.Errorf("%s: %d %s, want %d", query, status, body, want)
+		}
+	}
+	ready("", 200)
+	ready("?channel=web", 503)
+	ready("?channel=nobody", 503)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	ran := make(chan struct{})
+	go func() { defer close(ran); h.Run(ctx) }()
+	for began := time.Now(); !h.Up("web") && time.Since(began) < 10*time.Second; {
+		runtime.Gosched()
+	}
+	ready("?channel=web", 200)
+	ready("?channel=nobody", 503)
+	end()
+	<-ran
 }
 
 func TestLongBodiesAreRefused(t *testing.T) {

@@ -124,7 +124,8 @@ models:
     model: qwen3
 ` + "```" + `
 
-A key that ends in [] belongs to each item of a list.
+A key that ends in [] belongs to each item of a list. A change of a key takes effect at the next start, unless the key, or the one it is in, says that it does
+while etui serves. ` + "`etui status`, `etui doctor`" + ` and the log name the keys that wait for the next start.
 
 ## Confirming a configuration
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/etui-run/etui/chat"
 )
 
 // The kinds of evidence, from strong to weak. Each one looks for the value of a
@@ -485,7 +487,7 @@ func free(m *message, p *parameter) (any, bool) {
 		return nil, false
 	}
 	// The last word that could be a name. Among Chinese, every word in Latin letters can.
-	among := languageOf(m.text) == chinese
+	among := strings.ContainsFunc(m.text, chat.Wide)
 	for _, w := range slices.Backward(m.words) {
 		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && (among || strings.ContainsAny(w.text, "-_0123456789./")) && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
 			return m.text[w.start:w.end], true

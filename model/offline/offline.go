@@ -16,6 +16,7 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -114,7 +115,7 @@ func size(req model.Request) int {
 // answer decides what to say or call.
 func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	question, results, asked := newest(req.Messages)
-	lang := languageOf(question)
+	lang := languageOf(req.Messages)
 	if len(results) > 0 {
 		return nil, lang.report(req.Messages, results)
 	}
@@ -248,10 +249,19 @@ const (
 	chinese
 )
 
-func languageOf(text string) language {
-	for _, r := range text {
-		if chat.Wide(r) {
+// languageOf returns the language of the newest message of a person that has one: a number, a path or a single
+// word has none.
+func languageOf(messages []chat.Message) language {
+	for _, m := range slices.Backward(messages) {
+		if m.Role != chat.User {
+			continue
+		}
+		if strings.ContainsFunc(m.Text, chat.Wide) {
 			return chinese
+		}
+		words := strings.FieldsFunc(m.Text, func(r rune) bool { return !unicode.IsLetter(r) })
+		if len(slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 })) > 1 {
+			return english
 		}
 	}
 	return english

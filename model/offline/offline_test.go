@@ -211,6 +211,17 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestLanguageOfTheConversation: what has no language, such as a number, is answered in that of the
+// conversation.
+func TestLanguageOfTheConversation(t *testing.T) {
+	for text, want := range map[string]string{"327*18": "没有工具", "a.txt": "没有工具", "y": "没有工具", "sing me a song": "No tool"} {
+		answer, _ := ask(t, []chat.Message{user("唱首歌"), {Role: chat.Assistant, Text: "?"}, user(text)})
+		if !strings.Contains(answer.Text, want) {
+			t.Errorf("%s: %q", text, answer.Text)
+		}
+	}
+}
+
 // TestTakesTheOneItCanFill uses the second best tool if the message lacks arguments of
 // the best.
 func TestTakesTheOneItCanFill(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -138,13 +139,26 @@ func shape(w http.ResponseWriter, status int, p Problem) any {
 // database is and what it said.
 type Whole interface{ Whole() bool }
 
+// Speaker is implemented by the writers of answers to clients whose person reads a language, as the
+// header Accept-Language says.
+type Speaker interface{ Language() string }
+
 // ProblemFor returns the [Problem] of an error for whoever reads what w writes, and its
 // status.
 func ProblemFor(w http.ResponseWriter, err error) (status int, p Problem) {
 	status, p = ProblemOf(err)
-	if to, ok := w.(Whole); !ok || to.Whole() { // without a guard, the program vouches for the client
-		p.Error.Message = problem(status, "", "", err.Error()).Error.Message
+	lang := phrase.English
+	if to, ok := w.(Speaker); ok {
+		lang = to.Language()
 	}
+	says := p.Error.Message
+	if to, ok := w.(Whole); !ok || to.Whole() { // without a guard, the program vouches for the client
+		says = err.Error()
+	}
+	if says == err.Error() {
+		says = phrase.Say(lang, err)
+	}
+	p.Error.Message = problem(status, "", "", phrase.Word(lang, says)).Error.Message
 	return status, p
 }
 

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"slices"
@@ -43,7 +45,8 @@ type shape struct {
 	encoding string // json, form or multipart
 	path     string // of the endpoint, with its names in braces
 	braces   []string
-	places   map[string]place // by argument; others go where rest says
+	places   map[string]place  // by argument; others go where rest says
+	files    map[string]string // the fields of form data that are files, with their content types
 	rest     string
 	fixed    url.Values // the query of the endpoint, which no argument changes
 }
@@ -66,7 +69,7 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 	if s.method == http.MethodGet || s.method == http.MethodDelete {
 		s.rest = inQuery
 	}
-	var parameters struct{ Properties map[string]json.RawMessage }
+	var parameters value
 	if len(c.Parameters) > 0 {
 		if err := json.Unmarshal(c.Parameters, &parameters); err != nil {
 			return nil, problem("parameters", "cannot be read: "+err.Error())
@@ -137,7 +140,40 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 			)
 		}
 	}
+	if s.encoding == "multipart" {
+		s.findFiles(parameters)
+	}
 	return s, s.checkBody(c)
+}
+
+// value is what of a parameter's schema says how it is sent.
+type value struct {
+	Format           string
+	ContentMediaType string
+	Items            *value
+	Properties       map[string]value
+}
+
+// findFiles notes which fields of the body are files: those whose schema says that they are binary, as
+// OpenAPI 3.0 and 3.1 do, and lists of these. Services do not take them without a file name.
+func (s *shape) findFiles(parameters value) {
+	s.files = map[string]string{}
+	for argument, v := range parameters.Properties {
+		at, ok := s.places[argument]
+		switch {
+		case ok && at.in != inBody:
+		case ok && at.name == "":
+			s.findFiles(v)
+			return
+		default:
+			if v.Items != nil {
+				v = *v.Items
+			}
+			if v.Format == "binary" || v.ContentMediaType != "" {
+				s.files[cmp.Or(at.name, argument)] = cmp.Or(v.ContentMediaType, "application/octet-stream")
+			}
+		}
+	}
 }
 
 // checkBody refuses a body of which two arguments would be the whole.
@@ -335,7 +371,7 @@ func (s *shape) write(p *parts, whole json.RawMessage, fields map[string]json.Ra
 	w := multipart.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, value := range values[name] {
-			if err := w.WriteField(name, value); err != nil {
+			if err := s.writeField(w, name, value); err != nil {
 				return err
 			}
 		}
@@ -345,6 +381,21 @@ func (s *shape) write(p *parts, whole json.RawMessage, fields map[string]json.Ra
 	}
 	p.kind, p.body = w.FormDataContentType(), b.Bytes()
 	return nil
+}
+
+// writeField writes a field of form data, which is a file, named like the field, where the schema says so.
+func (s *shape) writeField(w *multipart.Writer, name, value string) error {
+	kind, file := s.files[name]
+	if !file {
+		return w.WriteField(name, value)
+	}
+	part, err := w.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition(name, name)}, "Content-Type": {kind},
+	})
+	if err == nil {
+		_, err = io.WriteString(part, value)
+	}
+	return err
 }
 
 // fieldPlace is the place of a field of the body.

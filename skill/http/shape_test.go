@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,56 @@ func TestShapes(t *testing.T) {
 		}
 		if result, err := s.Execute(t.Context(), json.RawMessage(c.args)); err != nil || result != "done" || got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s (%v %v)", c.file, got, c.want, result, err)
+		}
+	}
+}
+
+// TestFormFiles: what a document calls binary is a file with a name in form data; services take no other.
+func TestFormFiles(t *testing.T) {
+	t.Parallel()
+	var got []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = nil
+		if err := r.ParseMultipartForm(1 << 10); err != nil {
+			t.Error(err)
+			return
+		}
+		for name, files := range r.MultipartForm.File {
+			for _, f := range files {
+				body, _ := f.Open()
+				text, _ := io.ReadAll(body)
+				got = append(got, fmt.Sprintf("%s %s %s %s", name, f.Filename, f.Header.Get("Content-Type"), text))
+			}
+		}
+		for name, values := range r.MultipartForm.Value {
+			got = append(got, fmt.Sprint(name, " ", values))
+		}
+		slices.Sort(got)
+	})
+	p := provider(t, guard(t, "127.0.0.1:*"))
+	for _, c := range []struct{ properties, send, args, want string }{
+		{"file: {type: string, format: binary}, note: {type: string}", "", `{"file":"a,b\n1,2","note":"x"}`,
+			"file file application/octet-stream a,b\n1,2|note [x]"},
+		{"files: {type: array, items: {type: string, format: binary}}", "", `{"files":["a","b"]}`,
+			"files files application/octet-stream a|files files application/octet-stream b"},
+		{"table: {type: string, contentMediaType: text/csv}", "table: 'body upload[csv]'", `{"table":"a"}`, "upload[csv] upload[csv] text/csv a"},
+		{"whole: {type: object, properties: {file: {type: string, format: binary}}}", "whole: body", `{"whole":{"file":"a","note":"x"}}`,
+			"file file application/octet-stream a|note [x]"},
+		{"file: {type: string, format: byte}", "", `{"file":"YQ=="}`, "file [YQ==]"},
+	} {
+		file, err := skill.ParseYAML("x.yaml", []byte("name: x\ndescription: Is far away.\nprovider: http\nendpoint: "+url+
+			"/a\nbody: multipart\nsend: {"+c.send+"}\nparameters: {type: object, properties: {"+c.properties+"}}"), skill.Variables{})
+		if err != nil {
+			t.Errorf("%s: %v", c.properties, err)
+			continue
+		}
+		s, err := p.Load(file)
+		if err != nil {
+			t.Errorf("%s: %v", c.properties, err)
+			continue
+		}
+		if _, err := s.Execute(t.Context(), json.RawMessage(c.args)); err != nil || strings.Join(got, "|") != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s (%v)", c.properties, strings.Join(got, "|"), c.want, err)
 		}
 	}
 }

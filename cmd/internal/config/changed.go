@@ -4,13 +4,19 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/secret"
 )
 
 // Restart returns the keys in which a changed configuration differs from the one that a gateway serves, and
 // which take effect at its next start. Where something is written in the file is no difference.
 func Restart(served, changed *Config) (keys []string) {
 	differs("", reflect.ValueOf(served).Elem(), reflect.ValueOf(changed).Elem(), &keys)
-	return slices.DeleteFunc(keys, followed)
+	shows := func(v secret.Value) bool { return !slices.Contains(changed.Hidden, v) }
+	return slices.DeleteFunc(keys, func(key string) bool {
+		// Further secrets are hidden at once; those that are listed no more stay hidden until the next start.
+		return followed(key) || key == "secrets" && !slices.ContainsFunc(served.Hidden, shows)
+	})
 }
 
 // followed reports whether a gateway follows a change of a key.

@@ -24,7 +24,7 @@ type Config struct {
 	State  string       `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
 	Store  secret.Value `yaml:"store" help:"PostgreSQL database that keeps the conversations, for several etui that share the work: postgres://user:${DB_PASSWORD}@host:5432/name. Default: a file in the state folder."`
 	// Hidden are values that are secrets whatever they look like.
-	Hidden        []secret.Value `yaml:"secrets" help:"Values that are hidden everywhere, even if they look like a placeholder or an ordinary word, which keys of models may be. Use ${NAME}."`
+	Hidden        []secret.Value `yaml:"secrets" help:"Values that are hidden everywhere, even if they look like a placeholder or an ordinary word, which keys of models may be. Use ${NAME}. Further ones take effect while etui serves."`
 	Demo          bool           `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
 	Log           Log            `yaml:"log" help:"What etui logs, to standard error."`
 	API           API            `yaml:"api" help:"Who may talk to the gateway over HTTP."`
@@ -33,7 +33,7 @@ type Config struct {
 	Admin         string         `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
 	Skills        Skills         `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
 	Sandbox       Sandbox        `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
-	Workflow      Workflow       `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
+	Workflow      Workflow       `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows. Changes take effect while etui serves."`
 	Workflows     []Flow         `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
 	Users         []User         `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
 	Visibility    Visibility     `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
@@ -180,7 +180,7 @@ type Custom struct {
 type Skills struct {
 	Dir        Paths      `yaml:"dir" help:"Folder of skills inside the workspace, or a list of them. Default: skills, .agents/skills and .claude/skills. The variable SKILLS_DIR sets it, too, with : between folders."`
 	Global     Paths      `yaml:"global" help:"Folders outside the workspace with skills for all workspaces; ~/ is the home folder. Default: ~/.etui/skills and ~/.agents/skills. An empty list: none."`
-	Toolsets   []Toolset  `yaml:"toolsets" help:"Named toolsets. The toolset full, with all tools, always exists."`
+	Toolsets   []Toolset  `yaml:"toolsets" help:"Named toolsets. The toolset full, with all tools, always exists. Changes take effect while etui serves."`
 	Allow      []string   `yaml:"allow" help:"The only skills of folders that may be enabled, as names or patterns such as db_*. Default: all. Changes take effect while etui serves."`
 	Deny       []string   `yaml:"deny" help:"Skills of folders that may not be enabled, whatever allow says. Changes take effect while etui serves."`
 	Local      []string   `yaml:"local" help:"Private and loopback addresses that skills may reach: 127.0.0.1:8081, 10.0.0.0/8 or 10.0.0.0/8:443; * is any port."`
@@ -229,7 +229,7 @@ type Foreign string
 
 // Workflow says which skill is active at first. With phases it is a workflow, too.
 type Workflow struct {
-	DefaultSkill string `yaml:"default_skill" also:"defaultSkill,default-skill" default:"full" help:"Skill that is active until another is chosen. Files of other programs may write defaultSkill or default-skill."`
+	DefaultSkill string `yaml:"default_skill" also:"defaultSkill,default-skill" default:"full" help:"Skill that is active until another is chosen. Files of other programs may write defaultSkill or default-skill. A change takes effect at the next start."`
 
 	Name        string     `yaml:"name" default:"main" help:"Name of the workflow, if it has phases."`
 	Description string     `yaml:"description" help:"What it does, for people."`

@@ -62,6 +62,7 @@ func commands() []ownCommand {
 		{message.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(message.Stop)},
 		{approval.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(approval.Approve)},
 		{approval.Deny, "[ID]", "decline a call that waits; add why", answer(approval.Deny)},
+		{approval.Withdraw, "[ID]", "take back a call of yours that waits", answer(approval.Withdraw)},
 		{"/new", "", "start a new conversation", func(_ context.Context, c *Conversation, _ string) error {
 			c.who.Session = NewSession()
 			_, err := fmt.Fprintln(c.Out, phrase.In(c.Language, "A new conversation."))
