@@ -102,9 +102,6 @@ func turnsOf(key session.Key, messages []chat.Message) (turns []PastTurn) {
 				Tokens: why.Sent + why.Meta, Saved: max(0, why.All-why.Sent-why.Meta),
 			})
 			t, price = &turns[len(turns)-1], 0
-			if why.All == 0 { // an older etui stored it
-				t.Saved = 0
-			}
 			for _, s := range why.Reached() {
 				if !selection.Meta(s.Tool) {
 					t.Sent = append(t.Sent, s.Tool)

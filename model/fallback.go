@@ -27,7 +27,7 @@ func Fallback(first Model, others ...Model) Model {
 	}
 	f := &fallback{}
 	for _, m := range append([]Model{first}, others...) {
-		w, ok := m.(*Watched)
+		w, ok := m.(*Monitor)
 		if !ok {
 			w = Watch(m)
 		}
@@ -36,7 +36,7 @@ func Fallback(first Model, others ...Model) Model {
 	return f
 }
 
-type fallback struct{ models []*Watched }
+type fallback struct{ models []*Monitor }
 
 var _ Model = (*fallback)(nil)
 
@@ -85,14 +85,14 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 
 // order yields the models in the order in which they are asked, each with whether one
 // that does not rest follows it. Those that rest come last.
-func (f *fallback) order() iter.Seq2[*Watched, bool] {
-	return func(yield func(*Watched, bool) bool) {
-		var resting []*Watched
+func (f *fallback) order() iter.Seq2[*Monitor, bool] {
+	return func(yield func(*Monitor, bool) bool) {
+		var resting []*Monitor
 		for i, m := range f.models {
 			switch {
 			case !m.take():
 				resting = append(resting, m)
-			case !yield(m, slices.ContainsFunc(f.models[i+1:], (*Watched).awake)):
+			case !yield(m, slices.ContainsFunc(f.models[i+1:], (*Monitor).awake)):
 				return
 			}
 		}

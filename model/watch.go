@@ -24,7 +24,7 @@ type Health struct {
 // Of a model that is not watched only the name is known.
 func HealthOf(m Model) []Health {
 	switch m := m.(type) {
-	case *Watched:
+	case *Monitor:
 		return []Health{m.health()}
 	case *fallback:
 		list := make([]Health, len(m.models))
@@ -36,8 +36,8 @@ func HealthOf(m Model) []Health {
 	return []Health{{Model: m.Info().Name}}
 }
 
-// Watched is a model whose failures are remembered. It is safe for concurrent use.
-type Watched struct {
+// Monitor is a model whose failures are remembered. It is safe for concurrent use.
+type Monitor struct {
 	Model
 
 	mu     sync.Mutex // guards what follows
@@ -54,7 +54,7 @@ type Watched struct {
 // minutes if the key, the account or the model's name is wrong. It doubles with each
 // failure in a row, and is never longer than an hour. After it, one request tries the
 // model again.
-func Watch(m Model) *Watched { return &Watched{Model: m} }
+func Watch(m Model) *Monitor { return &Monitor{Model: m} }
 
 // The lengths of a rest by kind of failure: after the first failure, and at most.
 var rests = []struct {
@@ -75,7 +75,7 @@ const (
 )
 
 // Stream implements [Model].
-func (w *Watched) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
+func (w *Monitor) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		begun := false
 		for e, err := range w.Model.Stream(ctx, req) {
@@ -94,7 +94,7 @@ func (w *Watched) Stream(ctx context.Context, req Request) iter.Seq2[Event, erro
 }
 
 // note remembers how a request went.
-func (w *Watched) note(err error) {
+func (w *Monitor) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed, w.until = err, (time.Time{}); err == nil {
@@ -124,7 +124,7 @@ func restAfter(err error, times int) time.Duration {
 
 // take is awake for a request that follows. After a rest it is true once, so that other
 // requests do not wait for the one that tries.
-func (w *Watched) take() bool {
+func (w *Monitor) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -139,13 +139,13 @@ func (w *Watched) take() bool {
 }
 
 // awake reports whether the model may be asked before others.
-func (w *Watched) awake() bool {
+func (w *Monitor) awake() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !time.Now().Before(w.until)
 }
 
-func (w *Watched) health() Health {
+func (w *Monitor) health() Health {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := Health{Model: w.Info().Name}

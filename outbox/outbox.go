@@ -1,6 +1,10 @@
 // Package outbox has the replies that are still to be delivered, and what agents say beside their
 // replies. A letter is delivered at least once, and in the order of its session, by the program that
 // knows the place; this package keeps it until then.
+//
+// It arrives twice when a process ends between sending it and [Outbox.Delivered], unless the platform
+// leaves out what it has under the same key. It never arrives when its program gives it up
+// ([Outbox.GiveUp]): then it stays in the inbox for a week, parked, where an operator can retry it.
 package outbox
 
 import (

@@ -267,8 +267,6 @@ func reports() map[string]string {
 		"There may be more.":              "可能还有更多。",
 		"%d more were dropped by the limits or because a person was forgotten; the chain says so.": "" +
 			"另有 %d 条因上限或因某人被遗忘而删除；审计链中有记载。",
-		"%s without a chain.":                          "%s不在审计链中。",
-		"%d older records":                             "%d 条较早的记录",
 		"The head that was kept is part of the chain.": "所保存的链头属于审计链。",
 		"The record of the head that was kept has been dropped since, so it cannot be compared.": "" +
 			"所保存链头的记录已被删除，因此无法比较。",

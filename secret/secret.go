@@ -16,6 +16,9 @@
 // everywhere. It does not find a value that is compressed, encrypted, cut into pieces
 // (as in the columns of a hex dump) or shifted by a program that wants to hide it: do
 // not give secrets to a program that must not have them.
+//
+// Callers hide secrets at the edges: package agent in messages, turn in results and in what models
+// read, server in each answer, audit in records, and [Known.Writer] in the log.
 package secret
 
 import (

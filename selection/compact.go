@@ -17,8 +17,7 @@ type Compact struct {
 	// dropped, without stages that dropped none.
 	Tools   int           `json:"tools"`
 	Dropped map[Stage]int `json:"dropped,omitempty"`
-	// Mode is how the selection reached the model; empty in explanations that an
-	// older etui stored.
+	// Mode is how the selection reached the model.
 	Mode Mode `json:"mode,omitempty"`
 	// Phase is that of the workflow that ran, as in [Request].
 	Phase string `json:"phase,omitempty"`
@@ -26,8 +25,7 @@ type Compact struct {
 	Request string `json:"request,omitempty"`
 	// Language is that of [Explanation.Language].
 	Language string `json:"language,omitempty"`
-	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does. In explanations
-	// that an older etui stored, All is 0, and Sent includes Meta.
+	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does.
 	All    int `json:"tokens_all,omitempty"`
 	Usable int `json:"tokens_usable"`
 	Sent   int `json:"tokens_sent"`

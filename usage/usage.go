@@ -19,7 +19,7 @@ type Turn struct {
 	User string `json:"user,omitempty"`
 	// Channel is where it came from. Session tells conversations apart: a hash of the
 	// session's key, the same in all its turns. It is empty for conversations that clients
-	// keep themselves, and both are in older records.
+	// keep themselves.
 	Channel string `json:"channel,omitempty"`
 	Session string `json:"session,omitempty"`
 	// Text is the question after [Clean].
@@ -27,8 +27,7 @@ type Turn struct {
 	// Tools are those that succeeded, Failed those that did not.
 	Tools  []string `json:"tools,omitempty"`
 	Failed []string `json:"failed,omitempty"`
-	// Versions tells versions of the definitions of Tools apart, by name. Older records
-	// have none.
+	// Versions tells versions of the definitions of Tools apart, by name.
 	Versions map[string]string `json:"versions,omitempty"`
 	// Searches are the model's searches that led to one of Tools.
 	Searches []Search `json:"searches,omitempty"`

@@ -9,9 +9,9 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// Billed is a model whose requests are billed by the rules of a provider. It is not safe
+// Biller is a model whose requests are billed by the rules of a provider. It is not safe
 // for concurrent use.
-type Billed struct {
+type Biller struct {
 	model.Model
 	// Bill is what the requests cost so far, and Tools how many tokens the definitions of
 	// each request had.
@@ -23,19 +23,19 @@ type Billed struct {
 	now      time.Time
 }
 
-// NewBilled returns a model that answers like m and has the cache of a provider.
-func NewBilled(m model.Model, p Provider) *Billed {
-	return &Billed{Model: m, provider: p, cache: newCache(p), now: time.Unix(0, 0)}
+// NewBiller returns a model that answers like m and has the cache of a provider.
+func NewBiller(m model.Model, p Provider) *Biller {
+	return &Biller{Model: m, provider: p, cache: newCache(p), now: time.Unix(0, 0)}
 }
 
 // Info implements [model.Model].
-func (b *Billed) Info() model.Info {
+func (b *Biller) Info() model.Info {
 	p := b.provider
 	return model.Info{Name: p.Name + "/" + p.Model, Window: p.Window, CacheLife: p.AtMost, Price: model.Price{Input: p.Input, Output: p.Output, CacheRead: p.Read, CacheWrite: p.Write}}
 }
 
 // Stream implements [model.Model]. Requests come five seconds one after the other.
-func (b *Billed) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
+func (b *Biller) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		b.now = b.now.Add(5 * time.Second)
 		tools := 0

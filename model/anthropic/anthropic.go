@@ -123,7 +123,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 }
 
 // ask sends the request and returns the body of the answer.
-func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
+func (m *Model) ask(ctx context.Context, req model.Request, names endpoint.Declarations) (io.ReadCloser, error) {
 	if req.Seed != nil {
 		return nil, model.Refuse(m.api.Name(), "seed")
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // request encodes a request for the API. Native reports that the API holds the answer to a schema.
-func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte, native bool, err error) {
+func (m *Model) request(req model.Request, names endpoint.Declarations) (raw []byte, native bool, err error) {
 	out := request{
 		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
 		TopP: req.TopP, StopSequences: req.Stop, Thinking: req.Thinking,
@@ -61,7 +61,7 @@ func (m *Model) request(req model.Request, names endpoint.Declared) (raw []byte,
 	return raw, native, err
 }
 
-func define(d tool.Definition, names endpoint.Declared) definition {
+func define(d tool.Definition, names endpoint.Declarations) definition {
 	description, schema := names.Tool(d)
 	return definition{Name: names.Provider(d.Name), Description: description, InputSchema: schema.Parameters}
 }
@@ -96,7 +96,7 @@ func mark(out *request) {
 // no block is empty, and the results of a round of calls share one message.
 type conversation struct {
 	messages []message
-	names    endpoint.Declared
+	names    endpoint.Declarations
 	deferred map[string]bool // by our name
 	blind    bool
 	own      string // the model's name

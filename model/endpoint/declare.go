@@ -17,15 +17,15 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Declared says how the tools of a request are declared to the provider.
-type Declared struct {
+// Declarations say how the tools of a request are declared to the provider.
+type Declarations struct {
 	model.Names
-	schemas map[string]schema.Adapted // by the tool's own name
+	schemas map[string]schema.Adaptation // by the tool's own name
 	dialect schema.Dialect
 }
 
 // Tool returns the description and the parameters of a tool as the provider accepts them.
-func (d Declared) Tool(t tool.Definition) (description string, parameters schema.Adapted) {
+func (d Declarations) Tool(t tool.Definition) (description string, parameters schema.Adaptation) {
 	return d.dialect.Description(t.Description), d.schemas[t.Name]
 }
 
@@ -34,20 +34,20 @@ func (d Declared) Tool(t tool.Definition) (description string, parameters schema
 type schemas struct {
 	mu      sync.Mutex // guards what follows
 	dialect schema.Dialect
-	known   map[string]schema.Adapted // by the tool's parameters
-	plain   bool                      // the provider has refused schemas of the dialect
+	known   map[string]schema.Adaptation // by the tool's parameters
+	plain   bool                         // the provider has refused schemas of the dialect
 }
 
 // maxKnown bounds the schemas that are kept. With more, all are made again.
 const maxKnown = 2000
 
 // declare adapts the tools of a request.
-func (e *Endpoint) declare(ctx context.Context, req model.Request) Declared {
+func (e *Endpoint) declare(ctx context.Context, req model.Request) Declarations {
 	s := &e.schemas
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
-	d := Declared{model.NewNames(req), make(map[string]schema.Adapted, len(req.Tools)+len(req.Deferred)), s.dialect}
+	d := Declarations{model.NewNames(req), make(map[string]schema.Adaptation, len(req.Tools)+len(req.Deferred)), s.dialect}
 	for _, list := range [][]tool.Definition{req.Tools, req.Deferred} {
 		for i := range list {
 			t := &list[i]
@@ -92,7 +92,7 @@ func (s *schemas) isPlain() bool {
 
 // begin asks for an answer. A provider that refuses the schemas of the tools is asked again with the
 // plainest ones, and one whose model takes no tools without any; the next requests begin so.
-func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.ReadCloser, model.Request, Declared, error) {
+func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.ReadCloser, model.Request, Declarations, error) {
 	if e.toolless.Load() {
 		req = withoutTools(req)
 	}
@@ -189,7 +189,7 @@ func withoutTools(req model.Request) model.Request {
 }
 
 // restore gives a call the tool's own name and the names of its properties.
-func (d Declared) restore(c *chat.Call) {
+func (d Declarations) restore(c *chat.Call) {
 	c.Name = d.Own(c.Name)
 	if a, ok := d.schemas[c.Name]; ok {
 		c.Arguments = a.Restore(c.Arguments)

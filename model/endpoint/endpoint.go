@@ -104,7 +104,7 @@ func New(cfg Config) (*Endpoint, error) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Endpoint{
 		config: cfg, base: base, client: &http.Client{Transport: cfg.Transport, CheckRedirect: stay},
-		schemas: schemas{dialect: cfg.Dialect, known: map[string]schema.Adapted{}},
+		schemas: schemas{dialect: cfg.Dialect, known: map[string]schema.Adaptation{}},
 	}, nil
 }
 

@@ -25,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declared) (io.ReadCloser, error) {
+	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declarations) (io.ReadCloser, error) {
 		return api.Post(ctx, "answer", []byte(`{"question":"?"}`))
 	}
 	read := func(a *endpoint.Answer, e endpoint.Event) (string, error) {

@@ -22,7 +22,7 @@ func says(t *testing.T, e *endpoint.Endpoint, pieces ...string) (text string, ca
 
 func saysTo(t *testing.T, e *endpoint.Endpoint, settings model.Settings, pieces ...string) (text string, calls []string) {
 	t.Helper()
-	ask := func(context.Context, model.Request, endpoint.Declared) (io.ReadCloser, error) {
+	ask := func(context.Context, model.Request, endpoint.Declarations) (io.ReadCloser, error) {
 		var b strings.Builder
 		for i := range pieces {
 			fmt.Fprintf(&b, "data: %d\n\n", i)

@@ -23,7 +23,7 @@ func stream(t *testing.T, body io.Reader, read endpoint.Read) iter.Seq2[model.Ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declared) (io.ReadCloser, error) {
+	ask := func(ctx context.Context, _ model.Request, _ endpoint.Declarations) (io.ReadCloser, error) {
 		if pipe, ok := body.(*io.PipeReader); ok {
 			context.AfterFunc(ctx, func() { _ = pipe.CloseWithError(context.Cause(ctx)) })
 		}
@@ -147,7 +147,7 @@ func TestBreaksOff(t *testing.T) {
 					t.Fatal(err)
 				}
 				asked := 0
-				ask := func(context.Context, model.Request, endpoint.Declared) (io.ReadCloser, error) {
+				ask := func(context.Context, model.Request, endpoint.Declarations) (io.ReadCloser, error) {
 					asked++
 					return io.NopCloser(c.bodies[asked-1]), nil
 				}

@@ -134,7 +134,7 @@ func empty(object json.RawMessage) bool { return strings.Trim(string(object), " 
 var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>|<｜[^｜>]+｜>))+\s*$`)
 
 // Ask sends a request whose tools are declared so, and returns the body of the answer.
-type Ask func(ctx context.Context, req model.Request, tools Declared) (io.ReadCloser, error)
+type Ask func(ctx context.Context, req model.Request, tools Declarations) (io.ReadCloser, error)
 
 // Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
 type Read func(a *Answer, e Event) (text string, err error)
@@ -275,7 +275,7 @@ func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
 // conversation. If the answer hit its token limit, the last call may be incomplete: without
 // complete arguments it is dropped, because repairing them would be guessing. A refused
 // answer has no calls.
-func (a *Answer) calls(req model.Request, names Declared) []*chat.Call {
+func (a *Answer) calls(req model.Request, names Declarations) []*chat.Call {
 	if len(a.Calls) == 0 || a.Stop == model.Refused {
 		return nil
 	}

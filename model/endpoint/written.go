@@ -14,7 +14,7 @@ import (
 // Each names a tool of the request and has arguments of its schema; otherwise it is a text. A thought
 // that has not ended may end with them. In the marks of a protocol, a call of another name is one, too,
 // so that the model reads which tools there are. Beside is a thought that came beside the text.
-func (p *prose) calls(names Declared, beside string) []*Call {
+func (p *prose) calls(names Declarations, beside string) []*Call {
 	text, marked := strings.TrimSpace(p.text), false
 	switch {
 	case p.step == calls:

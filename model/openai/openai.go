@@ -145,7 +145,7 @@ func (m *Model) Info() model.Info {
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		notice := ""
-		ask := func(ctx context.Context, req model.Request, tools endpoint.Declared) (body io.ReadCloser, err error) {
+		ask := func(ctx context.Context, req model.Request, tools endpoint.Declarations) (body io.ReadCloser, err error) {
 			body, notice, err = m.ask(ctx, req, tools)
 			return body, err
 		}
@@ -164,7 +164,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 // that it can do without is asked again without it. The notice tells the person of files that the
 // server has refused.
 func (m *Model) ask(
-	ctx context.Context, req model.Request, tools endpoint.Declared,
+	ctx context.Context, req model.Request, tools endpoint.Declarations,
 ) (body io.ReadCloser, notice string, err error) {
 	if m.config.Blind {
 		req, _ = m.textual(ctx, withoutImages)(req)
@@ -221,7 +221,7 @@ func (m *Model) warn(ctx context.Context, says string, refused error) {
 	m.config.Log.WarnContext(ctx, says, about...) //nolint:sloglint // the messages of its callers are constant
 }
 
-func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declared) (io.ReadCloser, error) {
+func (m *Model) post(ctx context.Context, req model.Request, names endpoint.Declarations) (io.ReadCloser, error) {
 	raw, err := m.request(req, names)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ type function struct {
 }
 
 // request encodes a request for OpenAI's API.
-func (m *Model) request(req model.Request, names endpoint.Declared) ([]byte, error) {
+func (m *Model) request(req model.Request, names endpoint.Declarations) ([]byte, error) {
 	out := request{Model: m.config.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
@@ -202,7 +202,7 @@ func (b *body) text(role, text string) {
 }
 
 // tool writes a tool.
-func (b *body) tool(d tool.Definition, names endpoint.Declared) {
+func (b *body) tool(d tool.Definition, names endpoint.Declarations) {
 	description, schema := names.Tool(d)
 	b.next()
 	b.WriteString(`{"type":"function","function":{"name":"` + names.Provider(d.Name) + `"`)
@@ -222,7 +222,7 @@ func (b *body) tool(d tool.Definition, names endpoint.Declared) {
 }
 
 // choice writes which tool the model must call, and how many.
-func (b *body) choice(req model.Request, names endpoint.Declared) {
+func (b *body) choice(req model.Request, names endpoint.Declarations) {
 	switch {
 	case req.Only != "":
 		b.WriteString(`,"tool_choice":{"type":"function","function":{"name":"` + names.Provider(req.Only) + `"}}`)
@@ -235,7 +235,7 @@ func (b *body) choice(req model.Request, names endpoint.Declared) {
 }
 
 // message writes a message of the conversation with a model.
-func (b *body) message(said *chat.Message, names endpoint.Declared, m *Model) error {
+func (b *body) message(said *chat.Message, names endpoint.Declarations, m *Model) error {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
 		return b.encode(message{Role: "tool", Content: said.Result.Text, ToolCallID: m.id(said.Result.CallID)})
@@ -267,7 +267,7 @@ const resultPictures = "(The pictures of the results above.)"
 const afterResults = "(The results are there.)"
 
 // calling returns an assistant's message that makes calls.
-func (m *Model) calling(said *chat.Message, names endpoint.Declared) message {
+func (m *Model) calling(said *chat.Message, names endpoint.Declarations) message {
 	out := message{Role: "assistant"}
 	mine := said.StateOf == m.server.Name()
 	if mine && len(said.State) > 0 {

@@ -139,7 +139,7 @@ func strict() Dialect {
 }
 
 // Structured returns Anthropic's dialect for the answers of models that are held to a schema. A schema whose
-// [Adapted.Strict] is false has objects with free names, which it cannot express.
+// [Adaptation.Strict] is false has objects with free names, which it cannot express.
 func Structured() Dialect {
 	return Dialect{
 		name: "structured", inline: true, branches: true, sealed: true,

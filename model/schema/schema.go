@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// Adapted is a schema as a provider accepts it.
-type Adapted struct {
+// Adaptation is a schema as a provider accepts it.
+type Adaptation struct {
 	// Parameters is the schema; nil leaves it out.
 	Parameters json.RawMessage
 	// Changes say what was changed, each once and in order.
@@ -41,7 +41,7 @@ const (
 
 // Adapt returns a tool's parameters as the dialect has them. One that is no schema becomes that of a
 // tool without parameters.
-func (d Dialect) Adapt(parameters json.RawMessage) Adapted {
+func (d Dialect) Adapt(parameters json.RawMessage) Adaptation {
 	a := &adapter{Dialect: d, open: map[string]int{}, names: map[string]string{}, taken: map[string]bool{}, changed: map[string]bool{}}
 	if len(parameters) == 0 {
 		parameters = json.RawMessage(none)
@@ -58,7 +58,7 @@ func (d Dialect) Adapt(parameters json.RawMessage) Adapted {
 	a.root, _ = clone(root).(*object)
 	a.reserve(a.root)
 	root = a.top(root)
-	out := Adapted{Changes: a.changes, renamed: a.names, optional: a.optional}
+	out := Adaptation{Changes: a.changes, renamed: a.names, optional: a.optional}
 	if d.strict {
 		out.Strict = a.close(root)
 		if !out.Strict {
@@ -79,7 +79,7 @@ func (d Dialect) Adapt(parameters json.RawMessage) Adapted {
 
 // Restore returns the arguments of a call with the tool's own names of its properties, and without
 // what only strict schemas ask for.
-func (a Adapted) Restore(arguments json.RawMessage) json.RawMessage {
+func (a Adaptation) Restore(arguments json.RawMessage) json.RawMessage {
 	if len(a.renamed) == 0 && a.optional == nil {
 		return arguments
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 )
 
-// Running is a workspace in which programs of another process run.
-type Running struct {
+// Workspace is a workspace in which programs of another process run.
+type Workspace struct {
 	folder string // the journal
 	recorded
 }
 
 // FindRunning returns the workspaces in which programs of other processes of this user run,
 // by the journals in a folder.
-func FindRunning(folder string) (list []Running, err error) {
+func FindRunning(folder string) (list []Workspace, err error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*"+journalName))
 	for _, name := range names {
 		if !isOwn(name) {
@@ -39,7 +39,7 @@ func FindRunning(folder string) (list []Running, err error) {
 		if err != nil || !runs {
 			continue // the first program is yet to begin, or the last has ended
 		}
-		r := Running{folder: name}
+		r := Workspace{folder: name}
 		if err := json.Unmarshal(body, &r.recorded); err != nil || r.State == nil {
 			return nil, fmt.Errorf("%s cannot be read: %w", name, err)
 		}
@@ -50,7 +50,7 @@ func FindRunning(folder string) (list []Running, err error) {
 
 // Before returns a protected file as it was before the programs began, and whether it was
 // there. It is not known if the file is not protected, or if no program can change it.
-func (r Running) Before(abs string) (text []byte, there, known bool) {
+func (r Workspace) Before(abs string) (text []byte, there, known bool) {
 	name, ok := nameIn([]string{r.Config.Dir, plainPath(r.Config.Dir)}, abs)
 	e, protected := r.State.Entries[name]
 	if !ok || !protected && !isSetting(folded(path.Base(path.Dir(name))), folded(path.Base(name))) {
@@ -67,7 +67,7 @@ func (r Running) Before(abs string) (text []byte, there, known bool) {
 
 // Unchanged reports whether a file or folder is as it was before the programs began. Outside
 // of their workspace everything is.
-func (r Running) Unchanged(abs string) bool {
+func (r Workspace) Unchanged(abs string) bool {
 	name, ok := nameIn([]string{r.Config.Dir, plainPath(r.Config.Dir)}, abs)
 	if !ok {
 		return true
@@ -99,7 +99,7 @@ func (e *entry) equals(now *entry) bool {
 // Accept tells the process that a person writes this text into a protected file: that is what
 // the file keeps when the programs have ended. Programs cannot say so, since they cannot reach
 // the journal.
-func (r Running) Accept(abs string, text []byte) error {
+func (r Workspace) Accept(abs string, text []byte) error {
 	name, _ := nameIn([]string{r.Config.Dir, plainPath(r.Config.Dir)}, abs)
 	body, err := json.Marshal(accepted{name, text})
 	if err != nil {

@@ -14,7 +14,7 @@ func TestAccept(t *testing.T) {
 	for _, file := range []string{"etui.yaml", "skills"} { // skills is a file here, which is new
 		for _, crash := range []bool{false, true} {
 			w, folder := newJournal(t, sandbox.Landlock, map[string]string{"etui.yaml": "old"})
-			find := func() protect.Running {
+			find := func() protect.Workspace {
 				t.Helper()
 				list, err := protect.FindRunning(folder)
 				if err != nil || len(list) != 1 {

@@ -97,12 +97,12 @@ func measureIncident(out io.Writer) error {
 
 // fixed is a model with other prices than it is billed by, to make the choice for it.
 type fixed struct {
-	*replay.Billed
+	*replay.Biller
 	way string
 }
 
 func (f fixed) Info() model.Info {
-	info := f.Billed.Info()
+	info := f.Biller.Info()
 	if f.way == "announce" {
 		info.Price.CacheWrite = 1000 // nothing may be written again
 	}
@@ -148,7 +148,7 @@ func (b *bench) run(p replay.Provider, way string) (m measured, err error) {
 		b.begin()
 	}
 	plan, _ := b.app.Engine.Agents().Workflows().Get(b.name)
-	billed := replay.NewBilled(script.New(b.script), p)
+	billed := replay.NewBiller(script.New(b.script), p)
 	flow := plan.Workflow
 	flow.Offline, flow.Phases = nil, slices.Clone(flow.Phases)
 	flow.Phases[0].Limits.Rounds += b.more

@@ -157,9 +157,6 @@ func (a *App) open(ctx context.Context) error {
 	if a.state.Warning != nil {
 		a.Warnings = append(a.Warnings, a.state.Warning)
 	}
-	for _, note := range a.Workspace.Config.Retired {
-		a.Warnings = append(a.Warnings, errors.New(note))
-	}
 	accounts, err := a.openCatalog(ctx, settings.Stored)
 	if err != nil {
 		return err

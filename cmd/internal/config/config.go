@@ -54,8 +54,6 @@ type Config struct {
 
 	// Names are the names of tools, groups and skills in it.
 	Names []Name `yaml:"-"`
-	// Retired say which of its keys are no longer read, and why.
-	Retired []string `yaml:"-"`
 }
 
 // Log says what etui logs.

@@ -101,17 +101,6 @@ func TestEnvironment(t *testing.T) {
 	same(t, "demo", c.Demo, true)
 }
 
-// TestRetired: a key that is no longer read stops nothing, and is named.
-func TestRetired(t *testing.T) {
-	c := parse(t, "embeddings: {model: m, weight: 0.5, query_prefix: 'q: ', threshold: nonsense}\n")
-	same(t, "model and prefix", c.Embeddings.Model+c.Embeddings.QueryPrefix, "mq: ")
-	same(t, "notes", len(c.Retired), 2)
-	same(t, "the first", c.Retired[0], "embeddings.weight is no longer read: how much meaning counts follows from the question and the tools; remove it")
-	same(t, "from a variable", len(parse(t, "", "ETUI_EMBEDDINGS_MODEL=m", "ETUI_EMBEDDINGS_THRESHOLD=0.7").Retired), 1)
-	same(t, "of others", len(parse(t, "embeddings: {model: m}\n").Retired), 0)
-}
-
-// TestMistakes: each says where, what and what to do.
 // TestDays: a long time is written in days, wherever a time is.
 func TestDays(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, "0d": 0} {
@@ -130,6 +119,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
+// TestMistakes: each says where, what and what to do.
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ text, env, says string }{
 		{"lisen: x\n", "", `etui.yaml:1:1: unknown key "lisen"; did you mean "listen"?`},

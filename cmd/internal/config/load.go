@@ -40,12 +40,6 @@ const Prefix = "ETUI_"
 // notKeys are variables with the prefix that mean something else.
 var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL", "ETUI_TRUST", "ETUI_LOGIN_KEY"}
 
-// retired are keys that are no longer read; setting one stops nothing.
-var retired = []struct{ section, key, why string }{
-	{"embeddings", "weight", "how much meaning counts follows from the question and the tools"},
-	{"embeddings", "threshold", "how near a tool must be follows from the question and the tools"},
-}
-
 // skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
@@ -104,7 +98,7 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 		return nil, err
 	}
 	r.override(root, env)
-	c := &Config{Retired: retire(root)}
+	c := &Config{}
 	r.SetDefaults(c)
 	if r.Resolve(root) {
 		r.Decode(root, c)
@@ -125,24 +119,6 @@ func variablesOf(environ []string) map[string]string {
 		env[name] = value
 	}
 	return env
-}
-
-// retire removes the keys that are no longer read, and says of each that it does nothing.
-func retire(root *yaml.Node) (notes []string) {
-	for _, k := range retired {
-		n := form.Get(root, k.section)
-		if n == nil || n.Kind != yaml.MappingNode {
-			continue
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == k.key {
-				n.Content = slices.Delete(n.Content, i, i+2)
-				notes = append(notes, fmt.Sprintf("%s.%s is no longer read: %s; remove it", k.section, k.key, k.why))
-				break
-			}
-		}
-	}
-	return notes
 }
 
 // parse returns the file's mapping, an empty one for an empty file.
@@ -184,9 +160,6 @@ func (r *reader) override(root *yaml.Node, env map[string]string) {
 	slices.Sort(names)
 	known := variables(reflect.TypeFor[Config](), Prefix, nil)
 	known[skillsDir] = known[skillsDirKey]
-	for _, k := range retired {
-		known[Prefix+strings.ToUpper(k.section+"_"+k.key)] = target{keys: []string{k.section, k.key}}
-	}
 	for _, name := range names {
 		path, ok := known[name]
 		if !ok {

@@ -93,15 +93,15 @@ func (w withFile) Erase(ctx context.Context, user string) (records, decisions in
 	return records + moreRecords, decisions + moreDecisions, err
 }
 
-// Verify implements [audit.Log]. The records of the file count as older ones. Where its own
-// chain is broken, so is the whole.
+// Verify implements [audit.Log]. The file has a chain of its own: where that is broken, so is the
+// whole.
 func (w withFile) Verify(ctx context.Context, kept *audit.Head) (audit.Verdict, error) {
 	v, err := w.Log.Verify(ctx, kept)
 	if err != nil {
 		return v, err
 	}
 	file, err := w.file.Verify(ctx, nil)
-	v.Older += file.Older + file.Records
+	v.Records += file.Records
 	for _, b := range file.Breaks {
 		b.What = callsFile + ": " + b.What
 		v.Breaks = append(v.Breaks, b)

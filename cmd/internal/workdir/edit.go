@@ -48,7 +48,7 @@ func (w *Workspace) readFile(name string) ([]byte, error) {
 
 // changing reports whether a command runs that has changed a file or folder.
 func (w *Workspace) changing(path string) bool {
-	return slices.ContainsFunc(w.running, func(r protect.Running) bool { return !r.Unchanged(path) })
+	return slices.ContainsFunc(w.running, func(r protect.Workspace) bool { return !r.Unchanged(path) })
 }
 
 // Edit is a person's change of etui.yaml.
@@ -59,7 +59,7 @@ type Edit struct {
 	Waits bool
 
 	file    string
-	running []protect.Running
+	running []protect.Workspace
 }
 
 // Edit returns the change from the configuration to what a file says; an empty name is that

@@ -43,8 +43,8 @@ type Workspace struct {
 	// Flows are the [Workspace.FlowStamps] of the workspace before its workflows were read.
 	Flows string
 
-	running []protect.Running // commands of other processes, here and elsewhere
-	texts   string            // the file of texts about tools; empty is the one in State
+	running []protect.Workspace // commands of other processes, here and elsewhere
+	texts   string              // the file of texts about tools; empty is the one in State
 }
 
 // Open finds and reads a workspace: the folder dir with its etui.yaml, or the

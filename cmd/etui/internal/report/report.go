@@ -374,9 +374,6 @@ func Verdict(lang string, v audit.Verdict) string {
 	if v.Dropped > 0 {
 		phrase.Fprintf(&b, lang, "%d more were dropped by the limits or because a person was forgotten; the chain says so.\n", v.Dropped)
 	}
-	if v.Older > 0 {
-		phrase.Fprintf(&b, lang, "%s without a chain.\n", phrase.Count(lang, v.Older, "older record"))
-	}
 	switch v.Compared {
 	case "same":
 		phrase.Fprintf(&b, lang, "The head that was kept is part of the chain.\n")
