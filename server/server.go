@@ -116,6 +116,7 @@ type Server struct {
 	entrance *entrance
 	editor   editor
 	larges   larges
+	trial    trial
 }
 
 // New returns a server for an engine.
