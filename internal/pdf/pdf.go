@@ -105,6 +105,11 @@ func (r *Reader) Text(ctx context.Context, data []byte) (string, error) {
 
 // enter waits for the turn of a document.
 func (r *Reader) enter(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}: // a free one is taken, however long others would wait
+		return nil
+	default:
+	}
 	r.queue.Add(1)
 	defer r.queue.Add(-1)
 	late := time.NewTimer(r.wait)
