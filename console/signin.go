@@ -43,6 +43,8 @@ type Person struct {
 	Role Role   `json:"role"`
 	// Proof is what its page sends as [ProofHeader]. Only the answer to a sign-in has it.
 	Proof string `json:"proof,omitempty"`
+	// Key names the API key by which they came in, also through links; empty means none.
+	Key string `json:"-"`
 }
 
 // ProofHeader is the header by which the page proves that it is the one that signed in. Cookies go
@@ -67,7 +69,9 @@ var ErrLink = errors.New("this link was used, or is older than ten minutes; etui
 type Console struct {
 	// Public is the origin at which other machines reach the console, as in https://etui.example.com;
 	// empty means nowhere. It is set before the first request.
-	Public   string
+	Public string
+	// Counts reports whether a [Person]'s key still lets people in. It is set before the first request.
+	Counts   func(key string) bool
 	now      func() time.Time
 	mu       sync.Mutex
 	links    map[[32]byte]entry
@@ -77,7 +81,6 @@ type Console struct {
 // entry is a link or a session, under the hash of its secret.
 type entry struct {
 	Person
-	key   string   // the API key that made the link; empty means none
 	host  string   // that the session is bound to
 	proof [32]byte // the hash of its proof
 	until time.Time
@@ -91,26 +94,21 @@ func New(now func() time.Time) *Console {
 	return &Console{now: now, links: map[[32]byte]entry{}, sessions: map[[32]byte]entry{}}
 }
 
-// Link returns a secret that lets p sign in once, within ten minutes. A key is the name of the API
-// key that asks for it; empty means none.
-func (c *Console) Link(p Person, key string) string {
-	return c.keep(c.links, maxLinks, entry{Person: p, key: key, until: c.now().Add(linkLasts)})
+// Link returns a secret that lets p sign in once, within ten minutes.
+func (c *Console) Link(p Person) string {
+	return c.keep(c.links, maxLinks, entry{Person: p, until: c.now().Add(linkLasts)})
 }
 
-// Revoke ends the links and sessions that came from an API key.
-func (c *Console) Revoke(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, in := range []map[[32]byte]entry{c.links, c.sessions} {
-		maps.DeleteFunc(in, func(_ [32]byte, e entry) bool { return e.key == key && key != "" })
-	}
+// counts reports whether an entry is good: it is not too old, and its key was not revoked.
+func (c *Console) counts(e entry) bool {
+	return e.until.After(c.now()) && (e.Key == "" || c.Counts == nil || c.Counts(e.Key))
 }
 
 // keep stores an entry under the hash of a new secret.
 func (c *Console) keep(in map[[32]byte]entry, most int, e entry) (secret string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(in, func(_ [32]byte, old entry) bool { return !old.until.After(c.now()) })
+	maps.DeleteFunc(in, func(_ [32]byte, old entry) bool { return !c.counts(old) })
 	for len(in) >= most {
 		oldest := slices.MinFunc(slices.Collect(maps.Keys(in)), func(a, b [32]byte) int { return in[a].until.Compare(in[b].until) })
 		delete(in, oldest)
@@ -127,17 +125,16 @@ func (c *Console) Redeem(w http.ResponseWriter, r *http.Request, secret string) 
 	link, ok := c.links[hash]
 	delete(c.links, hash)
 	c.mu.Unlock()
-	if !ok || !link.until.After(c.now()) {
+	if !ok || !c.counts(link) {
 		return Person{}, ErrLink
 	}
-	return c.SignIn(w, r, link.Person, link.key), nil
+	return c.SignIn(w, r, link.Person), nil
 }
 
-// SignIn signs the browser of a request in as p, always with a new secret. A key is the name of the
-// API key by which p came in; empty means none.
-func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person, key string) Person {
+// SignIn signs the browser of a request in as p, always with a new secret.
+func (c *Console) SignIn(w http.ResponseWriter, r *http.Request, p Person) Person {
 	p.Proof = rand.Text()
-	e := entry{Person: p, key: key, host: r.Host, proof: sha256.Sum256([]byte(p.Proof)), until: c.now().Add(lasts)}
+	e := entry{Person: p, host: r.Host, proof: sha256.Sum256([]byte(p.Proof)), until: c.now().Add(lasts)}
 	e.Proof = ""
 	c.forget(r) // nobody signs out who was signed in before
 	http.SetCookie(w, c.cookie(r, c.keep(c.sessions, maxSessions, e), int(lasts/time.Second)))
@@ -188,7 +185,7 @@ func (c *Console) Who(r *http.Request) (Person, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.sessions[sha256.Sum256([]byte(kept.Value))]
-	if !ok || !s.until.After(c.now()) || s.host != r.Host || s.proof != sha256.Sum256([]byte(r.Header.Get(ProofHeader))) {
+	if !ok || !c.counts(s) || s.host != r.Host || s.proof != sha256.Sum256([]byte(r.Header.Get(ProofHeader))) {
 		return Person{}, false
 	}
 	return s.Person, true

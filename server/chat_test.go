@@ -69,11 +69,11 @@ func TestChatInBrowser(t *testing.T) {
 		}
 	}
 	add("report", "Send a report, such as the weekly one", func(context.Context) (chat.Result, error) {
-		return chat.Result{Text: "sent <script>alert(1)</script>"}, nil
+		return chat.Result{Text: "sent <script>alert(1)</script> \u202egpj.exe"}, nil
 	})
 	add("draw", "Draw a picture", func(context.Context) (chat.Result, error) {
 		return chat.Result{Text: "drawn", View: &chat.View{Files: []chat.File{
-			{Name: "pixel.png", MediaType: "image/png", Data: pixel}, {Name: "page.html", MediaType: "text/html", Data: []byte("<script>alert(1)</script>")},
+			{Name: "pixel.png", MediaType: "image/png", Data: pixel}, {Name: "page.html", MediaType: "text/html", Data: []byte("<script>alert(1)</script>")}, {Name: "photo\u202egpj.exe", MediaType: "application/octet-stream", Data: pixel},
 		}}}, nil
 	})
 	add("wait", "Wait for a long time", func(ctx context.Context) (chat.Result, error) {
@@ -84,7 +84,7 @@ func TestChatInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := func(name string) fake.Step {
-		return fake.Step{Calls: []chat.Call{{ID: name, Name: name, Arguments: []byte(`{"title":"weekly"}`)}}}
+		return fake.Step{Calls: []chat.Call{{ID: name, Name: name, Arguments: []byte(`{"title":"weekly \u202egpj.exe"}`)}}}
 	}
 	steps := []fake.Step{call("report"), {Pieces: []string{"It is ", "**sent**."}}, call("draw"), {Text: "Here.", Check: func(q model.Request) error {
 		for _, m := range q.Messages {

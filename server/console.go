@@ -15,7 +15,7 @@ import (
 
 // ConsolePath returns the path of a link that signs an owner in to the console, once.
 func (s *Server) ConsolePath(name string) string {
-	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner}, "")
+	return console.Path + "/#" + s.console.Link(console.Person{Name: name, Role: console.Owner})
 }
 
 // allows reports whether somebody who signed in may use a route. An owner alone may use those that

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -179,26 +181,57 @@ func TestConsoleElsewhere(t *testing.T) {
 	}
 }
 
-// TestConsoleRevokedKey: who signed in with a key is signed out when it is revoked.
+// TestConsoleRevokedKey: who signed in with a key is signed out when it is revoked, wherever that is,
+// and so are those whom they let in.
 func TestConsoleRevokedKey(t *testing.T) {
-	keys := &identity.Keys{}
-	key, err := keys.Add(identity.Key{Name: "laptop", Operator: true}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newServer(t, server.Config{Keys: keys}, nil)
-	_, body := ask(t.Context(), s, "POST", "http://localhost/admin/console", "{}", "Authorization", "Bearer "+key)
-	var made server.MadeLink
-	if err := json.Unmarshal([]byte(body), &made); err != nil {
-		t.Fatal(body, err)
-	}
-	_, secret, _ := strings.Cut(made.Path, "#")
-	b := &browser{t: t, s: s, host: "localhost"}
-	b.signIn(secret)
-	if got := b.ask("DELETE", "/admin/keys/laptop", "").StatusCode; got != 200 {
-		t.Fatal(got)
-	}
-	if got := b.ask("GET", "/admin/sessions", "").StatusCode; got != 401 {
-		t.Errorf("after the key was revoked: %d", got)
+	for name, revoke := range map[string]func(*identity.Keys, *browser) error{
+		"in the console": func(_ *identity.Keys, b *browser) error {
+			if got := b.ask("DELETE", "/admin/keys/laptop", "").StatusCode; got != 200 {
+				return fmt.Errorf("revoking gave %d", got)
+			}
+			return nil
+		},
+		"elsewhere, and its name is given again": func(keys *identity.Keys, _ *browser) error {
+			if err := keys.Revoke("laptop"); err != nil {
+				return err
+			}
+			_, err := keys.Add(identity.Key{Name: "laptop", Operator: true}, time.Now())
+			return err
+		},
+	} {
+		keys := &identity.Keys{}
+		key, err := keys.Add(identity.Key{Name: "laptop", Operator: true}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(t, server.Config{Keys: keys}, nil)
+		secretOf := func(body string) string {
+			var made server.MadeLink
+			if err := json.Unmarshal([]byte(body), &made); err != nil {
+				t.Fatal(body, err)
+			}
+			_, secret, _ := strings.Cut(made.Path, "#")
+			return secret
+		}
+		_, body := ask(t.Context(), s, "POST", "http://localhost/admin/console", "{}", "Authorization", "Bearer "+key)
+		b, friend := &browser{t: t, s: s, host: "localhost"}, &browser{t: t, s: s, host: "localhost"}
+		b.signIn(secretOf(body))
+		link := func() string {
+			made, _ := io.ReadAll(b.ask("POST", "/admin/console", `{"name":"friend"}`).Body) // it is in memory
+			return secretOf(string(made))
+		}
+		friend.signIn(link())
+		unused := link()
+		if err := revoke(keys, b); err != nil {
+			t.Fatal(name, err)
+		}
+		for who, b := range map[string]*browser{"they": b, "their friend": friend} {
+			if got := b.ask("GET", "/admin/sessions", "").StatusCode; got != 401 {
+				t.Errorf("%s: %s are in after the key was revoked: %d", name, who, got)
+			}
+		}
+		if got := friend.ask("POST", "/console/session", `{"secret":"`+unused+`"}`).StatusCode; got != 410 {
+			t.Errorf("%s: a link signs in after the key was revoked: %d", name, got)
+		}
 	}
 }

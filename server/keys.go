@@ -102,7 +102,6 @@ func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
-	s.console.Revoke(name)
 	s.config.Log.InfoContext(r.Context(), "API key revoked", "key", name, "by", wire.CallerOf(r).Name())
 	wire.Reply(w, http.StatusOK, RevokedKey{name})
 }

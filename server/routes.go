@@ -110,7 +110,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET /admin/configuration", Operator, "the configuration's file, without secrets", s.editor.read},
 		{"PUT /admin/configuration", Operator, "an Edit in, the file out; 409 if somebody else changed it meanwhile", s.editor.save},
 		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.editor.check},
-		{"POST /admin/configuration/preview", Operator, "an Edit in, what its rules would have meant for the latest turns out", s.preview},
+		{"POST /admin/configuration/preview", Operator, "an Edit in, what its rules would have meant for the latest turns out", s.trial.alone(s.preview)},
 		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.editor.undo},
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.entrance.link},
 
@@ -192,7 +192,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/approvals/{id}", Operator, "an ApprovalAnswer in, which always counts", own.Answer},
 		{"DELETE /admin/approvals/{id}", Operator, "revoke an approval that counts always", own.Revoke},
 		{"GET /admin/ranking", Operator, "the weights of the ranking and the recommender: by default, before the last change, and now", own.Ranker.Weights},
-		{"POST /admin/ranking/evaluate", Operator, "Questions with their tools in, how the ranking does on them out", own.Ranker.Evaluate},
+		{"POST /admin/ranking/evaluate", Operator, "Questions with their tools in, how the ranking does on them out", s.trial.alone(own.Ranker.Evaluate)},
 		{"POST /admin/ranking/examples", Operator, "an Example for a tool in, its texts before and after out; save writes it", own.Ranker.AddExample},
 		{"GET /admin/tasks", Operator, "every Task, in the order in which they run next", own.Tasks},
 		{"POST /admin/tasks", Operator, "a Task in, and out with its id", own.AddTask},

@@ -116,6 +116,7 @@ type Server struct {
 	entrance *entrance
 	editor   editor
 	larges   larges
+	trial    trial
 }
 
 // New returns a server for an engine.
@@ -134,7 +135,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg, console: console.New(nil), editor: editor{cfg.File, cfg.Log}}
-	s.console.Public = cfg.Console.URL
+	s.console.Public, s.console.Counts = cfg.Console.URL, s.operates
 	s.entrance = &entrance{s.console, cfg.Console, s}
 	models := wire.NewModels(e, cfg.Models)
 	s.routes = table(s, doors{

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/console"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/oidc"
 	"github.com/etui-run/etui/server/wire"
@@ -93,7 +95,7 @@ func (e *entrance) signIn(w http.ResponseWriter, r *http.Request) {
 			wire.RefuseField(w, http.StatusUnauthorized, "wrong_key", "key", "this is not the API key of an operator")
 			return
 		}
-		who = e.SignIn(w, r, console.Person{Name: name, Role: console.Owner}, key)
+		who = e.SignIn(w, r, console.Person{Name: name, Role: console.Owner, Key: key})
 	case in.Code != "" && public && e.ways.Provider != nil:
 		if who, err = e.finish(w, r, in); err != nil {
 			return
@@ -116,7 +118,7 @@ func (e *entrance) flooded(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// operatorOf returns the operator of an API key: for people, and the name of the key; empty means the
+// operatorOf returns the operator of an API key: for people, and the hash of the key; empty means the
 // one of the configuration.
 func (e *entrance) operatorOf(secret string) (name, key string, ok bool) {
 	isKey := same("Bearer "+secret, e.server.config.Key) // in the same time for every wrong key
@@ -131,7 +133,13 @@ func (e *entrance) operatorOf(secret string) (name, key string, ok bool) {
 	if name = found.Name; user != nil {
 		name = user.Name
 	}
-	return name, found.Name, true
+	return name, found.Hash, true
+}
+
+// operates reports whether a hash is that of an operator's key. The key may have gone since somebody
+// signed in with it: with its file, or at another etui.
+func (s *Server) operates(hash string) bool {
+	return slices.ContainsFunc(s.config.Keys.List(), func(key identity.Key) bool { return key.Hash == hash && key.Operator })
 }
 
 // The cookie that holds a sign-in at the provider. It is as strict as the session's: the page that the
@@ -168,12 +176,14 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 	}
 	by := wire.CallerOf(r)
 	p := console.Person{Name: cmp.Or(in.Name, by.Key, "an operator"), Role: role}
-	key := by.Key
-	if by.Role != "" { // that is the name of a person
-		key = ""
+	if by.Role != "" { // by.Key is the name of a person
+		who, _ := e.Who(r) // the guard has let them in
+		p.Key = who.Key
+	} else if at := slices.IndexFunc(e.server.config.Keys.List(), func(key identity.Key) bool { return key.Name == by.Key }); at >= 0 {
+		p.Key = e.server.config.Keys.List()[at].Hash
 	}
 	e.server.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role, "by", by.Name())
-	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + e.Link(p, key)})
+	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + e.Link(p)})
 }
 
 func (e *entrance) signOut(w http.ResponseWriter, r *http.Request) {
@@ -214,7 +224,7 @@ func (e *entrance) finish(w http.ResponseWriter, r *http.Request, in SignIn) (co
 		e.refuse(w, r, err)
 		return who, err
 	}
-	return e.SignIn(w, r, who, ""), nil
+	return e.SignIn(w, r, who), nil
 }
 
 // refuse says why nobody is signed in: to the person the kind of error, to the log all of it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/names"
@@ -51,7 +50,7 @@ func (c *Channel) find(ctx context.Context, wanted []string) (map[string][]names
 			}
 			for _, one := range channels {
 				for _, name := range wanted {
-					if snowflake(one.ID) && slices.Contains(written, one.Type) && strings.EqualFold("#"+one.Name, name) {
+					if snowflake(one.ID) && slices.Contains(written, one.Type) && names.Same("#"+one.Name, name) {
 						found[name] = append(found[name], names.Chat{ID: one.ID, Where: g.Name})
 					}
 				}

@@ -112,6 +112,23 @@ func TestMentions(t *testing.T) {
 }
 
 // TestThreads checks that an answer to the bot counts as naming it, and where replies go.
+// TestNamesShown: the name that people see counts only where no channel has it in its address.
+func TestNamesShown(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		s := newServer(t)
+		s.Rename(town, mattermosttest.Object{"type": "P", "team_id": mattermosttest.ID("team"), "name": "mine", "display_name": "Ops"})
+		if taken {
+			s.Rename(mattermosttest.ID("200"), mattermosttest.Object{"type": "O", "team_id": mattermosttest.ID("team"), "name": "ops", "outside": true})
+		}
+		c := s.Channel(t).(channel.Finder)
+		id, err := c.Names().ID(t.Context(), "#ops")
+		if want := map[bool]string{false: town, true: mattermosttest.ID("200")}[taken]; id != want || (err != nil) != taken {
+			t.Errorf("taken %v: %q, %v", taken, id, err)
+		}
+	}
+}
+
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	s, c, in := begin(t)

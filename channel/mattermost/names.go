@@ -49,19 +49,14 @@ func (c *Channel) find(ctx context.Context, wanted []string) (map[string][]names
 	found := map[string][]names.Chat{}
 	for _, name := range wanted {
 		plain := strings.TrimPrefix(name, "#")
-		for _, of := range []func(p place) string{
-			func(p place) string { return p.Name },
-			func(p place) string { return p.Shown },
-		} {
+		called := func(by func(p place) string) {
 			for _, p := range mine {
-				if len(found[name]) < len(mine) && strings.EqualFold(of(p), plain) {
+				if names.Same(by(p), plain) {
 					found[name] = append(found[name], names.Chat{ID: p.ID, Where: team(p.Team)})
 				}
 			}
-			if len(found[name]) > 0 {
-				break
-			}
 		}
+		called(func(p place) string { return p.Name })
 		for _, t := range teams[:min(len(teams), maxTeams)] {
 			if len(found[name]) > 0 {
 				break
@@ -75,6 +70,9 @@ func (c *Channel) find(ctx context.Context, wanted []string) (map[string][]names
 				in := slices.ContainsFunc(mine, func(m place) bool { return m.ID == p.ID })
 				found[name] = append(found[name], names.Chat{ID: p.ID, Where: t.Name, Outside: !in})
 			}
+		}
+		if len(found[name]) == 0 { // anybody may have their channel shown under the name of another one
+			called(func(p place) string { return p.Shown })
 		}
 	}
 	return found, nil

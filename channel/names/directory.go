@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -68,6 +69,20 @@ func NewDirectory(find func(ctx context.Context, names []string) (map[string][]C
 
 // Is reports whether a text is a name.
 func Is(text string) bool { return len(text) > 1 && text[0] == '#' }
+
+// Same reports whether two names differ in capitals at most. Letters of other scripts that are folded to
+// ASCII's, as the long s, make another name: anybody may give it to a chat.
+func Same(a, b string) bool {
+	ascii := func(r rune) bool { return r < utf8.RuneSelf }
+	other, long := []rune(b), 0
+	for _, r := range a {
+		if long == len(other) || ascii(r) != ascii(other[long]) {
+			return false
+		}
+		long++
+	}
+	return strings.EqualFold(a, b)
+}
 
 // Keep adds names of the configuration, of which [Directory.Check] tells.
 func (d *Directory) Keep(names ...string) {

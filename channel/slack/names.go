@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/names"
@@ -47,7 +46,7 @@ func (c *Channel) find(ctx context.Context, wanted []string) (map[string][]names
 		}
 		for _, one := range answer.Channels {
 			for _, name := range wanted {
-				if one.ID != "" && !one.Archived && strings.EqualFold("#"+one.Name, name) {
+				if one.ID != "" && !one.Archived && names.Same("#"+one.Name, name) {
 					found[name] = append(found[name], names.Chat{ID: one.ID, Outside: !one.Member})
 				}
 			}

@@ -5,7 +5,21 @@ import "time"
 // Patient returns a Reader for a machine that is busy.
 func Patient() *Reader {
 	r := New()
-	r.most = 10 * time.Minute
+	r.most, r.share, r.wait = 10*time.Minute, 10*time.Minute, 10*time.Minute
+	return r
+}
+
+// Fair returns a Reader that gives a document up soon when others wait.
+func Fair() *Reader {
+	r := Patient()
+	r.share = 100 * time.Millisecond
+	return r
+}
+
+// Crowded returns a Reader in which nobody waits.
+func Crowded() *Reader {
+	r := Patient()
+	r.wait = 0
 	return r
 }
 
@@ -15,3 +29,6 @@ func Hasty() *Reader {
 	r.most = 0
 	return r
 }
+
+// Reads reports whether a document is being read.
+func (r *Reader) Reads() bool { return len(r.turn) > 0 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klippa-app/go-pdfium"
@@ -25,6 +26,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/internal/sleep"
 )
 
 const (
@@ -32,6 +34,8 @@ const (
 	MaxText = 64 << 10
 	// maxPages is how many pages are read, and maxTime how long reading may take.
 	maxPages, maxTime = 2000, 20 * time.Second
+	// share is how long it may take while others wait, and maxWait how long those do.
+	share, maxWait = 5 * time.Second, 30 * time.Second
 	// maxMemory is how much memory PDFium may use for a document. Beside that, it takes about 130 MiB and
 	// half a second to start, so it goes on running for a while.
 	maxMemory, rests = 256 << 20, 30 * time.Second
@@ -45,13 +49,17 @@ var (
 	ErrScanned = errors.New("it has no text, only pictures, as scanned documents do")
 	ErrBroken  = errors.New("it is broken, or no PDF")
 	ErrLimit   = errors.New("reading it takes too much time or memory")
+	ErrBusy    = errors.New("too many documents are being read; send it again later")
 )
 
 // Reader reads PDFs, one at a time. It is safe for concurrent use.
 type Reader struct {
 	most  time.Duration // for a document
+	share time.Duration // for one while others wait
+	wait  time.Duration // for the turn
 	turn  chan struct{} // taken by the one that uses pdfium
 	texts *recent.Cache[[sha256.Size]byte, answer]
+	queue atomic.Int32 // how many wait
 
 	pdfium *running // nil while it does not run
 	rest   *time.Timer
@@ -70,7 +78,7 @@ type answer struct {
 
 // New returns a Reader.
 func New() *Reader {
-	return &Reader{most: maxTime, turn: make(chan struct{}, 1), texts: recent.New[[sha256.Size]byte, answer](kept)}
+	return &Reader{most: maxTime, share: share, wait: maxWait, turn: make(chan struct{}, 1), texts: recent.New[[sha256.Size]byte, answer](kept)}
 }
 
 // Text returns the text of a document, and says in its last line what it has left out. The error
@@ -80,12 +88,10 @@ func (r *Reader) Text(ctx context.Context, data []byte) (string, error) {
 	if known, ok := r.texts.Get(key); ok {
 		return known.text, known.err
 	}
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	if err := r.enter(ctx); err != nil {
+		return "", err
 	}
+	defer func() { <-r.turn }()
 	if known, ok := r.texts.Get(key); ok { // another request has read it meanwhile
 		return known.text, known.err
 	}
@@ -97,9 +103,41 @@ func (r *Reader) Text(ctx context.Context, data []byte) (string, error) {
 	return text, err
 }
 
+// enter waits for the turn of a document.
+func (r *Reader) enter(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}: // a free one is taken, however long others would wait
+		return nil
+	default:
+	}
+	r.queue.Add(1)
+	defer r.queue.Add(-1)
+	late := time.NewTimer(r.wait)
+	defer late.Stop()
+	select {
+	case r.turn <- struct{}{}:
+		return nil
+	case <-late.C:
+		return ErrBusy
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// yield ends the reading of a document once it has had its share and others wait, until ctx ends.
+func (r *Reader) yield(ctx context.Context, end func()) {
+	for ctx.Err() == nil {
+		sleep.For(ctx, r.share)
+		if r.queue.Load() > 0 {
+			end()
+		}
+	}
+}
+
 func (r *Reader) read(ctx context.Context, data []byte) (text string, err error) {
 	ctx, done := context.WithTimeout(ctx, r.most)
 	defer done()
+	go r.yield(ctx, done)
 	if r.rest != nil {
 		r.rest.Stop()
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/internal/pdf"
 )
@@ -104,6 +105,59 @@ func TestOneAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestSlow: a document that takes for ever ends when others wait, and they do not wait for ever either.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	hello := func(i int) []byte { return fmt.Appendf(document("BT /F 9 Tf 10 700 Td (hello) Tj ET"), "\n%% %d", i) }
+	ends := func(ctx context.Context, r *pdf.Reader, want error) (wait func()) {
+		done := make(chan error)
+		go func() {
+			_, err := r.Text(ctx, slow())
+			done <- err
+		}()
+		return func() {
+			if err := <-done; !errors.Is(err, want) {
+				t.Errorf("the slow one: %v", err)
+			}
+		}
+	}
+	fair := pdf.Fair()
+	wait := ends(t.Context(), fair, pdf.ErrLimit)
+	for !fair.Reads() {
+		time.Sleep(time.Millisecond)
+	}
+	if text, err := fair.Text(t.Context(), hello(0)); text != "hello" {
+		t.Errorf("behind it: %q, %v", text, err)
+	}
+	wait()
+	crowded := pdf.Crowded()
+	ctx, stop := context.WithCancel(t.Context())
+	wait = ends(ctx, crowded, context.Canceled)
+	for !crowded.Reads() {
+		time.Sleep(time.Millisecond)
+	}
+	if text, err := crowded.Text(t.Context(), hello(1)); !errors.Is(err, pdf.ErrBusy) {
+		t.Errorf("behind it: %q, %v", text, err)
+	}
+	stop()
+	wait()
+}
+
+// slow writes a small PDF that takes hours: each form draws the next one ten times. PDFium finds the
+// objects without a table of them.
+func slow() []byte {
+	const levels, form = 12, "%d 0 obj\n<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>/Length 60>>stream\n%s\nendstream\nendobj\n"
+	out := bytes.NewBufferString("%PDF-1.7\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Count 1/Kids[3 0 R]>>\nendobj\n" +
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</XObject<</X 5 0 R>>>>/Contents 4 0 R>>\nendobj\n" +
+		"4 0 obj\n<</Length 5>>stream\n/X Do\nendstream\nendobj\n")
+	for i := range levels {
+		fmt.Fprintf(out, form, 5+i, 6+i, strings.Repeat("/X Do ", 10))
+	}
+	fmt.Fprintf(out, form, 5+levels, 1, strings.Repeat("0 0 m ", 10))
+	out.WriteString("trailer<</Size 20/Root 1 0 R>>\n%%EOF")
+	return out.Bytes()
 }
 
 // document writes a PDF with pages of the given contents.

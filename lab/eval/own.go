@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -39,8 +41,8 @@ const Near = 5
 // MaxOwn is how many questions [MeasureOwn] takes.
 const MaxOwn = 1000
 
-// MeasureOwn ranks all tools of a catalog, whoever may see them, for each question.
-func MeasureOwn(c *catalog.Catalog, cfg selection.Config, asked []Asked) (Own, error) {
+// MeasureOwn ranks all tools of a catalog, whoever may see them, for each question. It ends with ctx.
+func MeasureOwn(ctx context.Context, c *catalog.Catalog, cfg selection.Config, asked []Asked) (Own, error) {
 	own := Own{Misses: []Miss{}}
 	all, err := Open(c)
 	if err != nil {
@@ -49,11 +51,17 @@ func MeasureOwn(c *catalog.Catalog, cfg selection.Config, asked []Asked) (Own, e
 	s := selection.New(all, cfg)
 	asked = asked[:min(len(asked), MaxOwn)]
 	lists := Each(len(asked), func(i int) (names []string) {
+		if ctx.Err() != nil {
+			return nil
+		}
 		for _, m := range s.Select(selection.Request{Query: asked[i].Text, Limit: depth}).Ranked {
 			names = append(names, m.Definition.Name)
 		}
 		return names
 	})
+	if err := ctx.Err(); err != nil {
+		return own, fmt.Errorf("the questions were not all asked, give fewer of them: %w", err)
+	}
 	queries, ranked := make([]Query, len(asked)), map[string][]string{}
 	for i, a := range asked {
 		queries[i] = Query{ID: strconv.Itoa(i), Text: a.Text, Relevant: a.Tools}

@@ -3,6 +3,7 @@ package eval_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/lab/eval"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -107,5 +110,14 @@ func TestMeaning(t *testing.T) {
 	}})
 	if err == nil || !strings.HasSuffix(err.Error(), ": down") {
 		t.Error(err)
+	}
+}
+
+// TestMeasureOwnEnds: a measurement does not outlast whoever asks for it.
+func TestMeasureOwnEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if own, err := eval.MeasureOwn(ctx, catalog.NewRegistry(nil).Catalog(), selection.Config{}, []eval.Asked{{Text: "hi"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", own, err)
 	}
 }

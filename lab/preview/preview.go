@@ -6,6 +6,7 @@ package preview
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -86,11 +87,11 @@ func Compare(ctx context.Context, before, after Book, groups func(agent string) 
 	most := min(maxTurns, max(1, maxDecisions/max(1, 2*before.Catalog.Len())))
 	tools := map[Change]*ToolChange{}
 	for _, p := range past[:min(len(past), most)] {
+		t := compare(ctx, before, after, groups(p.Agent), p)
 		if err := ctx.Err(); err != nil {
-			return r, err
+			return r, fmt.Errorf("the rules take too long for so many tools: %w", err)
 		}
 		r.Turns++
-		t := compare(ctx, before, after, groups(p.Agent), p)
 		for _, c := range t.Tools {
 			if tools[c] == nil {
 				tools[c] = &ToolChange{Change: c}
@@ -123,7 +124,7 @@ func used(p inspect.PastTurn, tool string) bool {
 	return slices.Contains(p.Sent, tool) || slices.ContainsFunc(p.Calls, func(c inspect.PastCall) bool { return c.Tool == tool })
 }
 
-// compare finds the changes of one turn.
+// compare finds the changes of one turn, until ctx ends.
 func compare(ctx context.Context, before, after Book, groups string, p inspect.PastTurn) Turn {
 	t := Turn{Past: p, Tools: []Change{}}
 	then, now := before.look(p), after.look(p)
@@ -132,6 +133,9 @@ func compare(ctx context.Context, before, after Book, groups string, p inspect.P
 		tools = before.Catalog.Groups(groups)
 	}
 	for _, e := range tools {
+		if ctx.Err() != nil {
+			return t
+		}
 		if c, ok := changed(then.judge(ctx, e, nil), now.judge(ctx, e, nil)); ok {
 			c.Tool = e.Definition.Name
 			t.Tools = append(t.Tools, c)

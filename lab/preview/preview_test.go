@@ -104,3 +104,18 @@ func TestCompareBounded(t *testing.T) {
 		t.Errorf("%d turns, %+v, %v", r.Turns, r.Tools, err)
 	}
 }
+
+// TestCompareEnds: rules that take long for many tools do not outlast whoever asks.
+func TestCompareEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	before, n := book(t, nil, nil), 0
+	before.Decide = func(context.Context, rules.Attempt) rules.Decision {
+		n++
+		cancel()
+		return rules.Decision{Effect: rules.Allow}
+	}
+	r, err := preview.Compare(ctx, before, before, func(string) string { return "" }, make([]inspect.PastTurn, 1))
+	if err == nil || n > 2 {
+		t.Errorf("%d decisions after the end: %+v, %v", n, r, err)
+	}
+}

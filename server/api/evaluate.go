@@ -39,7 +39,7 @@ func (k Ranker) Evaluate(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("give 1 to %d questions", eval.MaxOwn))
 		return
 	}
-	own, err := eval.MeasureOwn(k.engine.Catalog(), k.config.Selection, in.Questions)
+	own, err := eval.MeasureOwn(r.Context(), k.engine.Catalog(), k.config.Selection, in.Questions)
 	wire.Answer(w, own, err)
 }
 

@@ -231,8 +231,11 @@ func (p *Provider) claims(ctx context.Context, f *found, b begun, code string) (
 	if err := info.Claims(&more); err != nil || info.Subject != id.Subject {
 		return nil, fmt.Errorf("%w: the userinfo is another person's", ErrRefused)
 	}
-	if hasMail && claims["email"] != more["email"] {
-		delete(more, "email_verified") // it is about another address
+	switch { // an answer says that of its own address only
+	case !hasMail:
+		delete(claims, "email_verified")
+	case claims["email"] != more["email"]:
+		delete(more, "email_verified")
 	}
 	for name, value := range more {
 		if _, signed := claims[name]; !signed {
@@ -248,7 +251,7 @@ func (p *Provider) person(claims map[string]any) (console.Person, error) {
 	who := console.Person{Name: "oidc:" + printable.Line(subject, maxName)}
 	is := map[string]bool{}
 	// Some providers say this in a text. An address that anybody may state is nobody's.
-	if email, _ := claims["email"].(string); strings.Contains(email, "@") && !strings.HasPrefix(email, GroupPrefix) && (claims["email_verified"] == true || claims["email_verified"] == "true") {
+	if email, _ := claims["email"].(string); strings.Contains(email, "@") && !strings.HasPrefix(lower(email), GroupPrefix) && (claims["email_verified"] == true || claims["email_verified"] == "true") {
 		who.Name = printable.Line(email, maxName)
 		is[lower(email)] = true
 	}
@@ -328,14 +331,19 @@ func (p *Provider) ask(ctx context.Context) (*found, error) {
 	var says struct {
 		Names   bool     `json:"authorization_response_iss_parameter_supported"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
+		Keys    string   `json:"jwks_uri"`
 	}
 	if err := known.Claims(&says); err != nil {
 		return nil, err
 	}
 	endpoint := known.Endpoint()
-	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL} {
-		// Browsers go to the one, and the client's secret goes to the other.
-		if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "https" && !strings.HasPrefix(p.config.Issuer, "http://") {
+	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, says.Keys, known.UserInfoEndpoint()} {
+		// Browsers go to the first, and secrets to the others, or what a person is comes from there.
+		u, err := url.Parse(address)
+		if address == "" && address == known.UserInfoEndpoint() {
+			continue // the only one that a provider may leave out
+		}
+		if err != nil || u.Host == "" || u.Scheme != "https" && !strings.HasPrefix(p.config.Issuer, "http://") {
 			return nil, errors.New("the provider's document names an endpoint without https")
 		}
 	}

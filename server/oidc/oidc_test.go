@@ -75,7 +75,7 @@ func TestFinish(t *testing.T) {
 	s := newIssuer(t)
 	config := oidc.Config{
 		Issuer: s.URL, ClientID: "etui", ClientSecret: "secret", Back: "https://etui.example/console/back", RoleClaim: "etui",
-		Roles: map[console.Role][]string{console.Owner: {"Ann@example.com", "group:board"}, console.Operator: {"ken@example.com"}, console.Viewer: {"group:staff"}},
+		Roles: map[console.Role][]string{console.Owner: {"Ann@example.com", "group:board", "group:all@example.com"}, console.Operator: {"ken@example.com"}, console.Viewer: {"group:staff"}},
 	}
 	p := oidc.New(config)
 	for _, c := range []struct {
@@ -92,6 +92,8 @@ func TestFinish(t *testing.T) {
 		{name: "an address that is not verified", claims: map[string]any{"email": "ann@example.com", "email_verified": false}, err: oidc.ErrStranger},
 		{name: "an address of which nothing is said", claims: map[string]any{"email": "ann@example.com"}, err: oidc.ErrStranger},
 		{name: "another address is verified", claims: map[string]any{"email": "ann@example.com"}, info: map[string]any{"email": "x@example.com", "email_verified": true}, err: oidc.ErrStranger},
+		{name: "only another answer's address is verified", claims: map[string]any{"email_verified": true}, info: map[string]any{"email": "ann@example.com"}, err: oidc.ErrStranger},
+		{name: "an address that looks like a group in capitals", claims: map[string]any{"email": "GROUP:all@example.com", "email_verified": true}, err: oidc.ErrStranger},
 		{name: "letters that look alike", claims: map[string]any{"email": "\u212aen@example.com", "email_verified": true}, err: oidc.ErrStranger},
 		{name: "an address that looks like a group", claims: map[string]any{"email": "group:board", "email_verified": true}, err: oidc.ErrStranger},
 		{name: "a group", claims: map[string]any{"groups": []string{"staff", "x"}}, who: "oidc:42", role: console.Viewer},
@@ -165,6 +167,25 @@ func TestBegin(t *testing.T) {
 	for range 2 {
 		if _, _, err := away.Begin(t.Context()); !errors.Is(err, oidc.ErrAway) {
 			t.Errorf("a provider that is away: %v", err)
+		}
+	}
+}
+
+// TestEndpoints: a provider behind TLS names endpoints behind TLS only.
+func TestEndpoints(t *testing.T) {
+	for _, name := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"} {
+		for address, ok := range map[string]bool{"https://login.example.com/x": true, "http://login.example.com/x": false, "/x": false, "": name == "userinfo_endpoint"} {
+			s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				at := "https://" + r.Host
+				said := map[string]string{"issuer": at, "jwks_uri": at, "authorization_endpoint": at, "token_endpoint": at, "userinfo_endpoint": at}
+				said[name] = address
+				_ = json.NewEncoder(w).Encode(said)
+			}))
+			_, _, err := oidc.New(oidc.Config{Issuer: s.URL, ClientID: "etui", Client: s.Client()}).Begin(t.Context())
+			if ok && err != nil || !ok && !errors.Is(err, oidc.ErrAway) {
+				t.Errorf("%s is %q: %v", name, address, err)
+			}
+			s.Close()
 		}
 	}
 }

@@ -252,6 +252,9 @@ func (s *Server) user(r *http.Request, _ Object) (int, any) {
 func (s *Server) channels(_ *http.Request, _ Object) (int, any) {
 	list := []Object{}
 	for id, chat := range s.chats {
+		if chat["outside"] == true { // the bot is not in it
+			continue
+		}
 		c := Object{"id": id, "last_post_at": 0}
 		maps.Copy(c, chat)
 		list = append(list, c)

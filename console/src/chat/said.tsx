@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from "react";
 import type { Schemas } from "../api";
 import { useTexts } from "../texts";
-import { Text } from "../views/markdown";
+import { straight, Text } from "../views/markdown";
 import type { Call, Item, Talk } from "./talk";
 
 const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));
@@ -15,7 +15,7 @@ export function Said({ item, talk }: { item: Item; talk: Talk }) {
       <article className="you">
         <h2 className="sr">{c.you}</h2>
         {item.text}
-        {item.files?.map((f, i) => (f.url ? <img key={i} className="picture" src={f.url} alt={f.name} /> : <p key={i} className="soft">{f.name}</p>))}
+        {item.files?.map((f, i) => (f.url ? <img key={i} className="picture" src={f.url} alt={f.name} /> : <p key={i} className="soft">{straight(f.name)}</p>))}
       </article>
     );
   }
@@ -30,7 +30,7 @@ export function Said({ item, talk }: { item: Item; talk: Talk }) {
       {empty && <p className="soft">{c.empty}</p>}
       {item.failed && <p role="alert" className="bad">{item.failed}</p>}
       {item.note === "stopped" && <p className="soft">{c.stopped}</p>}
-      {item.files?.map((f, i) => <p key={i} className="soft">{f.name}</p>)}
+      {item.files?.map((f, i) => <p key={i} className="soft">{straight(f.name)}</p>)}
       {item.awaits?.map((a) => <Waiting key={a.id ?? a.call} about={a} decide={(said) => talk.answer?.(item, a, said)} />)}
       {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [])} />}
       {talk.why && !!item.number && !item.works && <WhyLine why={() => talk.why!(item)} />}
@@ -43,7 +43,7 @@ function Choices({ buttons, say }: { buttons: { label: string; text: string }[];
   return <p className="row">{buttons.map((b) => <button key={b.text} disabled={said} onClick={() => { setSaid(true); say(b.text); }}>{b.label}</button>)}</p>;
 }
 
-const asText = (value: unknown) => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2));
+const asText = (value: unknown) => straight(typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2));
 
 function CallLine({ call, works }: { call: Call; works: boolean }) {
   const t = useTexts();
@@ -57,7 +57,7 @@ function CallLine({ call, works }: { call: Call; works: boolean }) {
       <h3>{t.arguments}</h3>
       <pre tabIndex={0}>{asText(call.arguments)}</pre>
       {result && <h3>{t.chat_.result}</h3>}
-      {result && <pre tabIndex={0} className={result.failed ? "bad" : undefined}>{result.text}</pre>}
+      {result && <pre tabIndex={0} className={result.failed ? "bad" : undefined}>{asText(result.text)}</pre>}
       {result?.view?.text && <Text text={result.view.text} />}
     </details>
   );
@@ -71,7 +71,7 @@ function Made({ files }: { files: Schemas["ChatFile"][] }) {
   const save = (f: Schemas["ChatFile"]) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([Uint8Array.from(atob(f.data!), (c) => c.charCodeAt(0))], { type: drawn.test(f.media_type ?? "") ? f.media_type : "application/octet-stream" }));
-    link.download = f.name;
+    link.download = straight(f.name);
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   };
@@ -80,7 +80,7 @@ function Made({ files }: { files: Schemas["ChatFile"][] }) {
       {files.map((f, i) => (
         <figure key={i}>
           {f.data && drawn.test(f.media_type ?? "") && <img className="picture" alt={f.name} src={`data:${f.media_type};base64,${f.data}`} />}
-          {f.data ? <button onClick={() => save(f)}>↓ {f.name}</button> : <span className="soft">{f.name}</span>}
+          {f.data ? <button onClick={() => save(f)}>↓ {straight(f.name)}</button> : <span className="soft">{straight(f.name)}</span>}
         </figure>
       ))}
     </>

@@ -6,7 +6,7 @@ import { Act, Badge, Card, Failure, Loaded, Page, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { asMarkdown, whole } from "./export";
 import { download, Files } from "./files";
-import { Text } from "./markdown";
+import { straight, Text } from "./markdown";
 import { Tree } from "./tree";
 import { savedTokens, Why } from "./why";
 import { Phases, RunLine } from "./workflows";
@@ -134,13 +134,13 @@ function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: S
       {m.calls?.map((c) => (
         <details key={c.id}>
           <summary><b className="mono">{c.name}</b></summary>
-          <pre>{typeof c.arguments === "string" ? c.arguments : JSON.stringify(c.arguments, null, 2)}</pre>
+          <pre>{straight(typeof c.arguments === "string" ? c.arguments : JSON.stringify(c.arguments, null, 2))}</pre>
         </details>
       ))}
       {m.result && (
         <details>
-          <summary>{m.result.failed ? <Badge kind="bad">{t.error}</Badge> : "→"} {(m.result.text ?? "").slice(0, 120)}</summary>
-          <pre>{m.result.text}</pre>
+          <summary>{m.result.failed ? <Badge kind="bad">{t.error}</Badge> : "→"} {straight((m.result.text ?? "").slice(0, 120))}</summary>
+          <pre>{straight(m.result.text ?? "")}</pre>
           {m.result.session && <p>{t.subAgents}: <Link to={`/sessions/${encodeURIComponent(m.result.session)}`}>{m.result.session}</Link></p>}
         </details>
       )}

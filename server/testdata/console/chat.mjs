@@ -91,6 +91,10 @@ for (const [text, html] of texts) {
   if (await last(page).locator("img, script").count()) wrong(`${text.slice(0, 50)}: an element of the model's`);
 }
 
+// Arguments, results and names of files read as they are.
+const turned = (await page.locator("[role=log]").textContent()).match(/.{0,20}[\u202a-\u202e\u2066-\u2069].{0,20}/);
+if (turned) wrong(`a text turns others around: ${JSON.stringify(turned[0])}`);
+
 // Another agent, another skill, another language, other colours, a phone.
 await page.click("text=Settings");
 await page.selectOption("label:has-text('Agent') select", "second");
