@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"prompt", "embedding", "lab/tune", "cmd/internal/enrich", "skill/mcp/oauth", "skill/mcp/oauth/oauthtest", "skill/mcp/program"},
 	{"skill/*", "hub", "hub/hubtest"},
 	{"turn"},
-	{"approval", "contact", "learning", "people", "roster", "engine/internal/follow", "engine/internal/lately", "engine/internal/metrics"},
+	{"approval", "contact", "learning", "live", "people", "roster", "engine/internal/follow", "engine/internal/lately", "engine/internal/metrics"},
 	{"message"},
 	{"agent/internal/*"},
 	{"agent"},

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
 )
 
 //go:embed all:dist
@@ -53,13 +55,21 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if _, err := fs.Stat(built, path.Join("dist", name)); err != nil || name == "" {
 		name = "index.html"
 	}
-	http.ServeFileFS(w, r, built, path.Join("dist", name))
+	serve(w, r, name)
+}
+
+// serve answers with a built file, compressed for browsers that accept it. Nothing else goes out compressed: the
+// length of an answer with a secret would tell of it.
+func serve(w http.ResponseWriter, r *http.Request, name string) {
+	gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, built, path.Join("dist", name))
+	})).ServeHTTP(w, r)
 }
 
 // Chat answers with the page for those who ask, which talks to the gateway's own API.
 func Chat(w http.ResponseWriter, r *http.Request) {
 	guard(w.Header(), policy("", nil), false)
-	http.ServeFileFS(w, r, built, "dist/chat.html")
+	serve(w, r, "chat.html")
 }
 
 // ChannelChat answers with the same page at the address of a web channel, whose protocol it speaks there.
@@ -67,5 +77,5 @@ func Chat(w http.ResponseWriter, r *http.Request) {
 func ChannelChat(w http.ResponseWriter, r *http.Request, sites []string) {
 	socket := " ws://" + r.Host + " wss://" + r.Host // older browsers do not count these as 'self'
 	guard(w.Header(), policy(socket, sites), len(sites) > 0)
-	http.ServeFileFS(w, r, built, "dist/chat.html")
+	serve(w, r, "chat.html")
 }

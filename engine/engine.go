@@ -28,6 +28,7 @@ import (
 	"github.com/etui-run/etui/inquiry"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/live"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
@@ -148,6 +149,7 @@ type Engine struct {
 	shares    *shares
 	outcomes  *outcomes
 	meter     metrics.Meter
+	live      live.Table
 	inbox     *inbox.Inbox
 	outbox    *outbox.Outbox
 	subAgents *subagent.Supervisor
@@ -272,6 +274,9 @@ func New(cfg Config) (*Engine, error) {
 
 // Inbox returns the messages that were accepted.
 func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
+
+// Running returns the turns that run in this process, the oldest first.
+func (e *Engine) Running() []live.Turn { return e.live.Turns() }
 
 // Outbox returns the replies that are still to be delivered.
 func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }

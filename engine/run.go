@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine/internal/lately"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/live"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/outbox"
@@ -65,6 +66,11 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 	ended := false          // the item, or there is none
 	var said []chat.Message // in a conversation that the client keeps
 	watched := j.engine.meter.Begin(j.agent.Name, j.engine.config.Now)
+	shown := j.engine.live.Begin(live.Turn{
+		Item: j.item.ID, Session: s.Key, Agent: j.agent.Name, User: j.engine.people.Sender(m.Caller()).Record(),
+		Channel: m.Channel, Began: j.engine.config.Now(),
+	})
+	defer shown.End()
 	ctx, traced := r.traced(ctx, m)
 	defer func() {
 		watched.End(failed)
@@ -76,6 +82,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 	for e, err := range j.agent.Runner.Run(ctx, *in) {
 		failed = err
 		watched.See(e)
+		shown.See(e)
 		r.tell(e)
 		switch {
 		case err != nil:

@@ -175,7 +175,9 @@ type Item struct {
 	State  store.State `json:"state"`
 	Reason string      `json:"reason,omitempty"`
 	// Tries is how often it was taken up after its turn ended unexpectedly.
-	Tries    int       `json:"tries,omitempty"`
+	Tries int `json:"tries,omitempty"`
+	// Process, if not empty, is another one of the gateway's, which has the message.
+	Process  string    `json:"process,omitempty"`
 	Accepted time.Time `json:"accepted"`
 	// Text is what the user said; empty for answers to approvals, and for outcomes of
 	// calls.

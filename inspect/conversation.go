@@ -107,7 +107,11 @@ func (i *Inspector) Inbox(ctx context.Context, limit int) ([]inbox.Item, error) 
 			return nil, err
 		}
 		for _, item := range found {
-			list = append(list, inbox.Shown(item))
+			shown := inbox.Shown(item)
+			if here, ok := i.engine.Store().(store.Shared); ok && item.Holder != here.Holder() {
+				shown.Process = item.Holder
+			}
+			list = append(list, shown)
 		}
 	}
 	return slices.Clip(list), nil

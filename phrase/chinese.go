@@ -19,6 +19,7 @@ func terminal() map[string]string {
 		"TURNS": "轮次", "FAILED": "失败", "CALLS": "调用", "IN": "输入", "CACHED": "缓存", "OUT": "输出", "SAVED": "节省",
 		"since start": "启动以来", "last %s": "最近 %s", "long": "很长", "q quits": "q 退出",
 		"runs": "运行中", "waits": "等待", "replies": "回复中", "parked": "已搁置",
+		"tokens %s / %s": "词元 %s / %s", "calls: %d": "调用：%d", "%s runs": "正在运行 %s", "at another process: %s": "在另一进程：%s",
 		"No turn runs, and no message waits.":                  "没有正在运行的轮次，也没有等待的消息。",
 		"%s · %s · turns that run: %d, messages that wait: %d": "%s · %s · 运行中：%d，等待的消息：%d",
 		"… and %d more":                                  "……还有 %d 项",

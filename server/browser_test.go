@@ -173,6 +173,16 @@ func TestConsoleInBrowser(t *testing.T) {
 	}, Ranking: func() api.Ranking {
 		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.Judged{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
 	}}
+	bare := catalog.NewRegistry(nil)
+	if err := bare.Register(tool.Func(tool.Definition{Name: "clock", Description: "Say the time of a weekly report"}, func(context.Context, struct{}) (string, error) { return "now", nil })); err != nil {
+		t.Fatal(err)
+	}
+	status.Otherwise = func(text string) (preview.Book, error) {
+		if text != "# hides the report" {
+			return preview.Book{}, errors.New("these are no rules")
+		}
+		return preview.Book{Catalog: bare.Catalog(), Decide: func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Allow} }}, nil
+	}
 	closer := func(_ context.Context, _ string, past []inspect.PastTurn) (preview.Result, error) {
 		closed := preview.Change{Tool: "report", Before: "ask", After: preview.Hidden, Why: "nobody reports"}
 		r := preview.Result{Turns: len(past), Tools: []preview.ToolChange{{Change: closed, Turns: len(past), Used: 1}}}
@@ -192,11 +202,14 @@ func TestConsoleInBrowser(t *testing.T) {
 		c.Agents[0].Memory = memory.New(memory.Config{Own: t.TempDir()})
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
-		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "Sent."})
+		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly <img src=x onerror=alert(1)>"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "[a](javascript:alert(1)) <iframe src=/></iframe>"}, fake.Step{Text: "Sent."})
 	})
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()
 	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"Send the weekly report","user":"ann","background":true}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"<script>alert(1)</script><img src=x onerror=alert(1)>","user":"<b onclick=alert(1)>bob"}`); status != 200 {
 		t.Fatal(status, body)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "pages.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"), file, os.Getenv("TEST_SHOTS"))

@@ -80,6 +80,16 @@ func TestChatInBrowser(t *testing.T) {
 		<-ctx.Done()
 		return chat.Result{}, ctx.Err()
 	})
+	for name, choices := range map[string][]string{"name_it": nil, "choose_it": {"red", "blue"}} {
+		if err := r.Register(tool.Func(tool.Definition{Name: name, Description: "Ask the person something", Groups: []string{"office"}, Risk: tool.Read, Source: "test"}, func(ctx context.Context, _ input) (string, error) {
+			if reply, _ := tool.Asks(ctx); reply != nil {
+				return "The person said " + reply.Text, nil
+			}
+			return "", &tool.Question{Text: "Which one do you mean?", Choices: choices}
+		})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := r.Register(tool.Func(tool.Definition{Name: "read", Description: "Read the calendar", Groups: []string{"calendar"}, Source: "test"}, func(context.Context, input) (string, error) { return "free", nil })); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +103,7 @@ func TestChatInBrowser(t *testing.T) {
 			}
 		}
 		return errors.New("the model got no picture")
-	}}, call("wait")}
+	}}, call("name_it"), {Text: "Named."}, call("choose_it"), {Text: "Chosen."}, {Text: "Seen both."}, call("wait")}
 	for _, c := range shown {
 		steps = append(steps, fake.Step{Text: c[0]})
 	}

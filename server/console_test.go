@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +137,48 @@ func TestConsolePage(t *testing.T) {
 	}
 	if got := b.ask("GET", "/console/assets/none.js", ""); got.StatusCode != http.StatusNotFound {
 		t.Errorf("a file that is not there: %d", got.StatusCode)
+	}
+}
+
+// TestConsoleCompressed: the page's files go out compressed where the browser accepts it, and no answer of the API does.
+func TestConsoleCompressed(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	script := regexp.MustCompile(`assets/index-[^"]+\.js`)
+	get := func(path, accept string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(arrived(t.Context(), "127.0.0.1"), "GET", "http://localhost"+path, nil)
+		r.Header.Set("Accept-Encoding", accept)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w
+	}
+	name := "/console/" + script.FindString(get("/console/", "").Body.String())
+	plain := get(name, "identity").Body.Bytes()
+	for _, c := range []struct{ path, accept, want string }{
+		{name, "gzip, br", "gzip"}, {name, "", ""}, {name, "gzip;q=0", ""}, {"/openapi.json", "gzip", ""}, {"/api/tools", "gzip", ""},
+	} {
+		got := get(c.path, c.accept)
+		if got.Code != 200 || got.Header().Get("Content-Encoding") != c.want {
+			t.Errorf("%s as %q: %d %v", c.path, c.accept, got.Code, got.Header())
+		}
+		if c.path != name {
+			continue
+		}
+		text := got.Body.Bytes()
+		if got.Header().Get("Vary") != "Accept-Encoding" || got.Header().Get("ETag") != "" {
+			t.Errorf("%s as %q: a cache would mix the forms up: %v", c.path, c.accept, got.Header())
+		}
+		if c.want == "gzip" {
+			zipped, err := gzip.NewReader(got.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err = io.ReadAll(zipped); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(text, plain) || len(plain) < 10_000 {
+			t.Errorf("%s as %q: another text", c.path, c.accept)
+		}
 	}
 }
 

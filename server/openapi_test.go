@@ -27,6 +27,7 @@ import (
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/preview"
 	"github.com/etui-run/etui/learning"
+	"github.com/etui-run/etui/live"
 	"github.com/etui-run/etui/roster"
 	"github.com/etui-run/etui/schedule"
 	"github.com/etui-run/etui/server"
@@ -165,6 +166,7 @@ func bodiesOf() map[string]bodies {
 		"POST /admin/tasks":                                   {newTask{}, schedule.Task{}},
 		"POST /admin/tasks/{id}/{change}":                     {struct{}{}, schedule.Task{}},
 		"DELETE /admin/tasks/{id}":                            {nil, schedule.Task{}},
+		"GET /admin/running":                                  {nil, []live.Turn{}},
 		"GET /admin/inbox":                                    {nil, []inbox.Item{}},
 		"GET /admin/inbox/{id}":                               {nil, inbox.Item{}},
 		"POST /admin/inbox/{id}/retry":                        {struct{}{}, inbox.Item{}},

@@ -94,6 +94,7 @@ func exchanges() []struct{ pattern, path, body string } {
 		{"POST /admin/skills/{name}/{change}", "/admin/skills/get_weather/disable", `{"by":"ann","reason":"it is slow"}`},
 		{"POST /admin/skills/reload", "/admin/skills/reload", `{"by":"ann"}`},
 		{"GET /admin/inbox", "/admin/inbox", ""},
+		{"GET /admin/running", "/admin/running", ""},
 		{"GET /admin/people", "/admin/people", ""},
 		{"GET /admin/ranking", "/admin/ranking", ""},
 		{"GET /admin/turns", "/admin/turns?limit=1", ""},

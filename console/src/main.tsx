@@ -120,7 +120,10 @@ const router = createRouter({
 
 const client = new QueryClient({
   defaultOptions: {
+    // A browser that has no network reaches the gateway of its own machine all the same.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 2_000,
       // A sign-in that ended shows the door again.
       retry: (count, error) => !(error instanceof Refused && error.status < 500) && count < 3,

@@ -26,6 +26,13 @@ func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, list, err)
 }
 
+// Running answers with a [live.Turn] for each turn that runs in this process.
+func (a *API) Running(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); ok {
+		wire.Reply(w, http.StatusOK, a.engine.Running())
+	}
+}
+
 // InboxItem answers with one [inbox.Item].
 func (a *API) InboxItem(w http.ResponseWriter, r *http.Request) {
 	a.ofItem(w, r, func(context.Context, int64) error { return nil })

@@ -34,6 +34,29 @@ function Latest({ every }: { every: number }) {
   );
 }
 
+// Running shows the turns that run in the process that answers: what they did so far, with a stop for each.
+function Running({ every }: { every: number }) {
+  const t = useTexts();
+  const time = useTime();
+  const found = useQuery({ queryKey: ["running"], queryFn: () => answer(api.GET("/admin/running")), refetchInterval: every });
+  if (!found.data?.length) return null;
+  return (
+    <Card title={<>{t.running} ({found.data.length})</>}>
+      <Rows rows={found.data} label={t.running} filter={false} columns={[
+        { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", cell: ({ row: { original: x } }) => (x.item ? <Link to={`/sessions/${encodeURIComponent(x.session)}`}>{x.user || x.session}</Link> : x.user || x.session) },
+        { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
+        { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
+        { id: "tools", header: t.tools, accessorKey: "calls", cell: ({ row: { original: x } }) => (
+          <>{x.calls > (x.tools?.length ?? 0) && "… "}{x.tools?.map((name, i, all) => <span key={i}>{i > 0 && ", "}{name === x.running && i === all.lastIndexOf(name) ? <Badge kind="good">{name}</Badge> : name}</span>)}</>
+        ) },
+        { id: "tokens", header: t.tokensInOut, accessorKey: "input", meta: "number", cell: ({ row: { original: x } }) => `${x.input} / ${x.output}` },
+        { id: "began", header: t.time, accessorKey: "began", meta: "hide", cell: ({ row }) => time(row.original.began) },
+        { id: "stop", header: "", enableSorting: false, cell: ({ row: { original: x } }) => x.item ? <Act label={t.stop} act={() => answer(api.POST("/admin/sessions/{key}/stop", { params: { path: { key: x.session } }, body: {} }))} /> : null },
+      ]} />
+    </Card>
+  );
+}
+
 // Servers shows whether the servers that bring tools answer.
 function Servers() {
   const t = useTexts();
@@ -107,13 +130,14 @@ export function Live() {
           </>
         )}
       </Loaded>
+      <Running every={every} />
       <Waiting />
       <Latest every={every} />
       {(inbox.data?.length ?? 0) > 0 && (
         <Card title={t.inbox}>
           {inbox.data?.slice(0, shown).map((i) => (
             <div key={i.id} className="said user">
-              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
+              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`, i.process && `${t.elsewhere} ${i.process}`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
               <div className="row">
                 {i.state === "parked" ? (
                   <>

@@ -51,6 +51,7 @@ export function Tool() {
             <>
               <Card>
                 <p>{x.description}</p>
+                <p className="soft">{t.switchOff} <Link to="/rules">{t.rules}</Link></p>
                 {Object.entries(x.translations ?? {}).map(([language, text]) => <p key={language} lang={language}>{text}</p>)}
                 <p className="row"><Badge kind={riskKind(x.risk)}>{x.risk}</Badge> {x.groups?.map((g) => <Badge key={g} kind="soft">{g}</Badge>)} <span className="soft">{x.tokens} {t.tokens} · {x.source} {x.version}</span></p>
                 {(x.examples?.length ?? 0) > 0 && <><h2>{t.examples}</h2><ul>{x.examples?.map((e) => <li key={e}>{e}</li>)}</ul></>}

@@ -64,7 +64,8 @@ await accessible(page, "an answer with its reasons");
 if (shots) await page.screenshot({ path: shots + "/chat-why.png" });
 
 // Pictures and files, in and out.
-await page.setInputFiles("input[type=file]", { name: "photo.png", mimeType: "image/png", buffer: Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64") });
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+await page.setInputFiles("input[type=file]", { name: "photo.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") });
 await page.waitForSelector("text=photo.png");
 await say(page, "draw this");
 await page.waitForSelector("text=Here.");
@@ -73,6 +74,44 @@ const [saved] = await Promise.all([page.waitForEvent("download"), page.click("te
 if (saved.suggestedFilename() !== "page.html" || !readFileSync(await saved.path(), "utf8").includes("script")) wrong("a file cannot be saved");
 await page.setInputFiles("input[type=file]", { name: "x.exe", mimeType: "application/octet-stream", buffer: Buffer.from("x") });
 await page.waitForSelector("role=alert");
+
+// Questions of tools, by the keyboard alone: one with a field, one with choices.
+const reach = async (selector) => {
+  for (let i = 0; i < 60; i++) {
+    if (await page.evaluate((s) => document.activeElement?.matches(s), selector)) return;
+    await page.keyboard.press("Shift+Tab");
+  }
+  wrong(`the keyboard does not reach ${selector}`);
+};
+await say(page, "name one");
+await page.waitForSelector(".waits input");
+await accessible(page, "a question with a field");
+await reach(".waits input");
+await page.keyboard.type("the green one");
+await page.keyboard.press("Enter");
+await page.waitForSelector("text=Named.");
+await page.focus("textarea");
+await say(page, "choose one");
+await page.waitForSelector(".waits button:text-is('blue')");
+await accessible(page, "a question with choices");
+await page.focus("textarea");
+await reach(".waits p.row:first-of-type button, .waits p.row button:first-child");
+await page.keyboard.press("Enter");
+await page.waitForSelector("text=Chosen.");
+if (!(await page.locator("article").allTextContents()).join().includes("the green one")) wrong("the answer to a question is lost");
+
+// Files by pasting and by dropping.
+for (const [kind, target, name] of [["paste", "textarea", "pasted.png"], ["drop", "form.composer", "dropped.png"]]) {
+  await page.locator(target).evaluate((e, [type, file, bytes]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))], file, { type: "image/png" }));
+    e.dispatchEvent(type === "paste" ? new ClipboardEvent(type, { clipboardData: data, bubbles: true, cancelable: true }) : new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }, [kind, name, pixel]);
+  await page.waitForSelector(`.composer >> text=${name}`);
+}
+await say(page, "look at these");
+await page.waitForSelector("text=Seen both.");
+for (const name of ["pasted.png", "dropped.png"]) if (!(await page.locator(`article.you img[alt='${name}']`).count())) wrong(`${name} was not sent`);
 
 // Stop.
 await say(page, "wait");

@@ -14,7 +14,7 @@ const wrong = (text) => { failures++; console.log(text); };
 async function open(context) {
   const page = await context.newPage();
   // Refusals are a part of the tests, and Chromium itself styles what replaces a selection in the editor.
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|409)|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409)|ERR_INTERNET_DISCONNECTED|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
   return page;
@@ -82,7 +82,7 @@ for (const locale of ["en-GB", "zh-CN"]) {
 // A message of a conversation says why it got its tools, and the conversation can be taken along.
 await page.goto(address + "/console/sessions");
 await settled(page);
-await page.click("tbody a");
+await page.click("tbody a:has-text('weekly')");
 await page.click("text=Why these tools?");
 await page.waitForSelector(".said .funnel");
 await accessible(page, "a conversation");
@@ -91,6 +91,43 @@ for (const [kind, text] of [["JSON", '"said"'], ["Markdown", "## user"]]) {
   if (!readFileSync(await saved.path(), "utf8").includes(text)) wrong(`the ${kind} of a conversation lacks ${text}`);
 }
 if (shots) await page.screenshot({ path: shots + "/session.png", fullPage: true });
+
+// What tools, people and models wrote is never markup: names of conversations and people, arguments, Markdown.
+page.on("dialog", (d) => d.type() === "alert" && wrong(`${page.url()}: a text ran as a script`));
+const inert = async (what) => {
+  await page.evaluate(() => document.querySelectorAll("main details").forEach((d) => { d.open = true; }));
+  const found = await page.$$eval("main img, main script, main iframe, main [onclick], main [onerror], main a[href^='javascript']", (all) => all.map((e) => e.outerHTML));
+  if (found.length) wrong(`${what}: markup of others: ${found}`);
+};
+await page.waitForSelector("text=onerror=alert(1)", { state: "attached" });
+await inert("a conversation");
+await page.goto(address + "/console/sessions");
+await settled(page);
+await inert("the conversations");
+await page.click("tbody a:has-text('<script>')");
+await page.waitForSelector("h1:has-text('<script>')");
+await inert("another conversation");
+for (const view of ["", "approvals", "usage", "audit", "people"]) {
+  await page.goto(`${address}/console/${view}`);
+  await settled(page);
+  await inert(view || "live");
+}
+
+// Two sets of rules beside each other.
+await page.goto(address + "/console/what-if");
+await settled(page);
+await page.fill("main textarea", "send the weekly report");
+await page.check("text=Beside other rules");
+await page.waitForFunction(() => document.querySelectorAll("main textarea")[1]?.value.includes("kept"));
+await page.locator("main textarea").nth(1).fill("no rules");
+await page.click("button.first");
+await page.waitForSelector("text=these are no rules");
+await page.locator("main textarea").nth(1).fill("# hides the report");
+await page.click("button.first");
+await page.waitForSelector("tr:has-text('report') .badge.warn");
+await page.waitForSelector("tr.sent:has-text('clock')");
+await accessible(page, "other rules");
+if (shots) await page.screenshot({ path: shots + "/other-rules.png", fullPage: true });
 
 // The tokens of messages add up, on the page of the usage.
 await page.goto(address + "/console/usage");
@@ -167,7 +204,7 @@ await page.click("main details summary");
 await accessible(page, "a preview");
 if (shots) await page.screenshot({ path: shots + "/preview.png", fullPage: true });
 await page.click("text=Save");
-await page.waitForSelector("text=Saved.");
+await page.waitForSelector('text="Saved."');
 if (!readFileSync(file, "utf8").includes("third")) wrong("the change was not saved");
 await accessible(page, "the editor");
 if (shots) await page.screenshot({ path: shots + "/editor.png" });
@@ -195,11 +232,32 @@ await page.goto(address + "/console/tools/report");
 await settled(page);
 if ((await page.$$("main img, main script")).length) wrong("a tool's text became markup");
 
-// A sign-in that ended elsewhere leads to the door.
+// Another person's change in between: what is shown goes on to say so.
+await page.goto(address + "/console/sessions");
+await settled(page);
+await page.click("tbody a:has-text('<script>')");
+await page.waitForSelector("h1:has-text('<script>')");
+const gone = decodeURIComponent(page.url().split("/sessions/")[1]);
+if ((await fetch(`${address}/admin/sessions/${encodeURIComponent(gone)}`, { method: "DELETE" })).status >= 300) wrong("another person cannot delete a conversation");
+await page.click("text=Delete");
+await page.waitForSelector("main [role=alert]");
+
+// A lost connection: the page says so, and goes on when it is back.
 await page.goto(address + "/console/tools");
 await settled(page);
+await first.setOffline(true);
+await page.click("tbody a:text-is('report')");
+await page.waitForSelector("main [role=alert]");
+await first.setOffline(false);
+await page.click("text=Try again");
+await page.waitForSelector("main form.card");
+
+// A sign-in that ended elsewhere leads to the door, also from a view that only waits.
+await page.goto(address + "/console/tools");
+await settled(page);
+await page.click("nav >> text=Live");
+await page.waitForSelector("main .figures");
 await page.evaluate(() => fetch("/console/session", { method: "DELETE" }));
-await page.click("text=Sessions");
 await page.waitForSelector("main.door");
 
 await browser.close();

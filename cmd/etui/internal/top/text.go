@@ -3,6 +3,7 @@ package top
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,11 @@ func (p page) text(r Reading) string {
 			printable.Line(cmp.Or(t.Reason, t.Text), 200),
 		}
 	})
+	for i := len(r.Turns) - 1; i >= 0; i-- {
+		if does := p.does(r.Turns[i]); does != "" {
+			runs = slices.Insert(runs, i+2, ansi.Truncate("  "+does, p.width, "…"))
+		}
+	}
 	if len(runs) == 0 {
 		runs = []string{p.word("No turn runs, and no message waits.")}
 	}
@@ -62,6 +68,25 @@ func (p page) text(r Reading) string {
 		lines = append(append(lines, asks...), "")
 	}
 	return strings.Join(append(lines, p.cut(runs, left-len(asks))...), "\n") + "\n"
+}
+
+// does says what the turn of a message did so far, below its line.
+func (p page) does(t Turn) string {
+	switch {
+	case t.Process != "":
+		return phrase.In(p.language, "at another process: %s", printable.Line(t.Process, 64))
+	case t.Live == nil:
+		return ""
+	}
+	words := []string{
+		printable.Line(t.Live.Channel, 16), printable.Line(t.Live.Agent, 16),
+		phrase.In(p.language, "tokens %s / %s", short(t.Live.Input), short(t.Live.Output)),
+		phrase.In(p.language, "calls: %d", t.Live.Calls), printable.OneLine(strings.Join(t.Live.Tools, ", ")),
+	}
+	if t.Live.Running != "" {
+		words[4] = phrase.In(p.language, "%s runs", printable.Line(t.Live.Running, 64))
+	}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " · ")
 }
 
 // cut leaves out lines, and says how many.

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/client"
 	"github.com/etui-run/etui/health"
 	"github.com/etui-run/etui/inbox"
+	"github.com/etui-run/etui/live"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
@@ -39,6 +40,10 @@ type Turn struct {
 	Text    string      `json:"text,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
 	Since   time.Time   `json:"since"`
+	// Live is what the turn does; nil where it does not run in the process that was asked, which is Process
+	// where it is another one's.
+	Live    *live.Turn `json:"live,omitempty"`
+	Process string     `json:"process,omitempty"`
 }
 
 // Reading is what a gateway did at a time.
@@ -84,20 +89,22 @@ const maxTurns = "1000"
 func Read(ctx context.Context, c *client.Client, now time.Time) (Reading, error) {
 	r := Reading{Time: now, Where: c.Where, Turns: []Turn{}, Models: []model.Health{}}
 	var items []inbox.Item
+	var running []live.Turn
 	var waits api.Approvals
 	status, err := c.Status(ctx)
 	counted, counting := c.Text(ctx, "/metrics")
 	err = errors.Join(err, counting,
 		c.Do(ctx, http.MethodGet, "/admin/inbox?limit="+maxTurns, nil, &items),
+		c.Do(ctx, http.MethodGet, "/admin/running", nil, &running),
 		c.Do(ctx, http.MethodGet, "/admin/approvals", nil, &waits))
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		err = joined.Unwrap()[0] // a gateway that is away fails four times
+		err = joined.Unwrap()[0] // a gateway that is away fails five times
 	}
 	r.counted = parse(counted)
 	r.Running, r.Queued = r.counted.sum("etui_turns_running", ""), r.counted.sum("etui_messages_waiting", "")
 	r.Figures = figures(r.counted)
 	r.Approvals = append([]approval.Approval{}, waits.Waiting...)
-	r.Turns, r.Refused = turns(items), status.Refused
+	r.Turns, r.Refused = turns(items, running), status.Refused
 	for _, a := range status.Agents {
 		for _, m := range a.Models {
 			if !slices.ContainsFunc(r.Models, func(known model.Health) bool { return known.Model == m.Model }) {
@@ -111,18 +118,32 @@ func Read(ctx context.Context, c *client.Client, now time.Time) (Reading, error)
 	return r, err
 }
 
-// turns are the messages of the inbox. Turns of a session run one after the other, so the first of its
-// messages runs, and the others wait.
-func turns(items []inbox.Item) []Turn {
+// turns are the messages of the inbox, and the turns of conversations that clients keep, which run. Turns of a
+// session run one after the other, so where another process has them, the first of its messages runs, and the
+// others wait.
+func turns(items []inbox.Item, running []live.Turn) []Turn {
 	list, begun := []Turn{}, map[session.Key]bool{}
+	of := map[int64]*live.Turn{}
+	for i, t := range running {
+		if t.Item == 0 {
+			list = append(list, Turn{State: Runs, Session: t.Session, User: t.User, Since: t.Began, Live: &running[i]})
+			continue
+		}
+		of[t.Item], begun[t.Session] = &running[i], true
+	}
 	slices.SortFunc(items, func(a, b inbox.Item) int { return int(a.ID - b.ID) })
 	for _, i := range items {
-		t := Turn{i.ID, Waits, i.Session, i.User, i.Text, i.Reason, i.Accepted}
+		t := Turn{
+			ID: i.ID, State: Waits, Session: i.Session, User: i.User, Text: i.Text, Reason: i.Reason, Since: i.Accepted,
+			Live: of[i.ID], Process: i.Process,
+		}
 		switch {
 		case i.State == store.Parked:
 			t.State = Parked
 		case i.State == store.Answered:
 			t.State = Replies
+		case t.Live != nil:
+			t.State = Runs
 		case !begun[i.Session]:
 			t.State, begun[i.Session] = Runs, true
 		}

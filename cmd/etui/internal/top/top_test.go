@@ -16,7 +16,7 @@ import (
 	"github.com/etui-run/etui/internal/terminal"
 )
 
-// gateway answers as a gateway with a turn that runs, one behind it, a parked message and an approval.
+// gateway answers as a gateway with two turns that run, one at another process, one that waits, a parked message and an approval.
 func gateway(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, map[string]string{
 		"/api/status": `{"agents":[{"name":"main","models":[{"model":"openai/m","error":"refused\u001b[2J"}]}],"rules":[],"policy":[],"workflows":[],"runs":[]}`,
@@ -32,9 +32,12 @@ etui_turn_seconds_count 20
 etui_turns_running 1
 etui_messages_waiting 1
 `,
+		"/admin/running": `[{"item":0,"session":"agent:side:peer:http:bob","agent":"side","user":"http:bob","began":"2026-05-04T11:59:59Z","calls":0,"input":0,"output":0},
+			{"item":7,"session":"agent:main:session:s","agent":"main","user":"王芳","channel":"tele\u001b[2Jgram","began":"2026-05-04T11:59:51Z","tools":["get_days","list_teams"],"calls":2,"running":"list_teams","input":23400,"output":120}]`,
 		"/admin/approvals": `{"waiting":[{"call":"c","tool":"delete_pod","for":"approval","id":"k3f9ab","risk":"destructive","user":"ann","arguments":"{\"pod\":\"a\u001b[2J` + strings.Repeat("x", 300) + `\"}","until":"2026-05-04T13:00:00Z","session":"agent:main:session:s"}],"lasting":[]}`,
 		"/admin/inbox": `[{"id":9,"session":"agent:main:telegram:42","state":"parked","reason":"it was tried 3 times","accepted":"2026-05-01T12:00:00Z"},
 			{"id":8,"session":"agent:main:session:s","user":"ann","state":"waiting","accepted":"2026-05-04T11:59:58Z","text":"second"},
+			{"id":5,"session":"agent:main:session:z","user":"zoe","state":"waiting","process":"other-etui","accepted":"2026-05-04T11:59:58Z","text":"fifth"},
 			{"id":7,"session":"agent:main:session:s","user":"王芳","state":"waiting","accepted":"2026-05-04T11:59:50Z","text":"我还剩几天年假？\nand a long text ` + strings.Repeat("y", 200) + `"}]`,
 	}[r.URL.Path])
 }
@@ -57,10 +60,10 @@ func TestPage(t *testing.T) {
 		width, height int
 		want          []string
 	}{
-		{"", 80, 0, []string{"turns that run: 1", "k3f9ab delete_pod", "60 min", "runs", "10 s", "second", "3 d", "it was tried 3 times", "123k", "100 ms", "5.5 s", "openai/m failed"}},
-		{"zh", 80, 0, []string{"等待决定", "运行中", "王芳", "我还剩几天年假？ and", "已搁置"}},
+		{"", 80, 0, []string{"turns that run: 1", "k3f9ab delete_pod", "60 min", "runs", "10 s", "second", "3 d", "it was tried 3 times", "123k", "100 ms", "5.5 s", "openai/m failed", "main · tokens 23k / 120 · calls: 2 · list_teams runs", "http:bob", "side · tokens 0 / 0 · calls: 0\n", "at another process: other-etui"}},
+		{"zh", 80, 0, []string{"等待决定", "运行中", "王芳", "我还剩几天年假？ and", "已搁置", "词元 23k / 120 · 调用：2 · 正在运行 list_teams"}},
 		{"", 60, 0, []string{"k3f9ab delete_pod"}},
-		{"", 80, 10, []string{"k3f9ab delete_pod", "and 3 more"}},
+		{"", 80, 10, []string{"k3f9ab delete_pod", "and 8 more"}},
 	} {
 		text := page{language: c.language, width: c.width, height: c.height}.text(reading(t))
 		for _, want := range c.want {
@@ -87,8 +90,8 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r Reading
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Running != 1 || len(r.Turns) != 3 || r.Turns[0].State != Runs || r.Turns[1].State != Waits ||
-		r.Turns[2].State != Parked || len(r.Approvals) != 1 || r.Figures.Failed != 2 || r.Figures.Turns.Half == nil || *r.Figures.Turns.Half != 0.1 {
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Running != 1 || len(r.Turns) != 5 || r.Turns[0].State != Runs || r.Turns[2].State != Runs || r.Turns[2].Live.Calls != 2 || r.Turns[3].State != Waits ||
+		r.Turns[4].State != Parked || len(r.Approvals) != 1 || r.Figures.Failed != 2 || r.Figures.Turns.Half == nil || *r.Figures.Turns.Half != 0.1 {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
 	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
