@@ -137,7 +137,10 @@ func (r *Reader) yield(ctx context.Context, end func()) {
 func (r *Reader) read(ctx context.Context, data []byte) (text string, err error) {
 	ctx, done := context.WithTimeout(ctx, r.most)
 	defer done()
-	go r.yield(ctx, done)
+	go func() {
+		defer panics.Log(nil, "watching the reading of a PDF")
+		r.yield(ctx, done)
+	}()
 	if r.rest != nil {
 		r.rest.Stop()
 	}

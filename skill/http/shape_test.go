@@ -80,7 +80,7 @@ func TestShapes(t *testing.T) {
 func TestFormFiles(t *testing.T) {
 	t.Parallel()
 	var got []string
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		got = nil
 		if err := r.ParseMultipartForm(1 << 10); err != nil {
 			t.Error(err)

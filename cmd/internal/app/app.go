@@ -42,6 +42,7 @@ import (
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/mcp"
 	"github.com/etui-run/etui/server/oidc"
@@ -184,9 +185,11 @@ func (a *App) open(ctx context.Context) error {
 		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.Engine.Inquiries(), a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
-	registry, err := install.Skills(a.Workspace, settings.Log)
-	if err != nil {
-		return err
+	var registry admin.Registry
+	if installer, err := install.Skills(a.Workspace, settings.Log); err == nil {
+		registry = installer
+	} else {
+		settings.Log.WarnContext(ctx, "the console cannot install skills", "error", err)
 	}
 	a.HTTP = server.New(a.Engine, server.Config{
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
