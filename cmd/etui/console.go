@@ -30,10 +30,10 @@ ten minutes. A viewer reads, an operator also answers and changes, an owner also
 					return err
 				}
 				made.Path = c.Admin() + made.Path
-				if !stay && !g.JSON {
-					login.Browse(cmd.Context(), made.Path)
+				if err := g.Print(made, func() string { return made.Path + "\n" }); err != nil || stay || g.JSON {
+					return err
 				}
-				return g.Print(made, func() string { return made.Path + "\n" })
+				return login.Hand(cmd.Context(), made.Path)
 			})
 		},
 	}
