@@ -70,7 +70,7 @@ export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Sche
       ) : null)}
       {w.more ? <p className="soft">{w.more} {t.further}</p> : null}
       {(w.near?.length ?? 0) > 0 && (
-        <p className="row"><span className="soft">{t.near}</span> {w.near?.map((s) => <Badge key={s.tool} kind="warn">{s.tool} {s.score?.toFixed(1)} · {t.stages[s.stage ?? ""] ?? s.stage}</Badge>)}</p>
+        <p className="row"><span className="soft">{t.near}</span> {w.near?.map((s) => <Badge key={s.tool} kind="warn">{s.tool} {s.score?.toFixed(1)} · {t.lost[s.stage ?? ""] ?? t.stages[s.stage ?? ""] ?? s.stage}</Badge>)}</p>
       )}
       {(w.skills?.length ?? 0) > 0 && <p><span className="soft">{t.skills}:</span> {w.skills?.join(", ")}</p>}
     </div>
