@@ -51,11 +51,10 @@ PACKAGES ?= ./...
 # Half of the time to link a test is its symbols for a debugger. make check vets.
 # SQLite is C that was translated to Go, and keeps its data where the race detector does
 # not look: to instrument it doubles the time of every test with a store, and finds nothing.
-# Regular expressions, the tables of Unicode, the parsers of HTML and JSON's tokens, and an interpreter of WebAssembly share
+# Regular expressions, the tables of Unicode, and the parsers of HTML and JSON's tokens share
 # no data that others write.
 WITHOUT_RACE := modernc.org/sqlite/lib modernc.org/libc regexp regexp/syntax unicode golang.org/x/net/html \
-	github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire \
-	github.com/tetratelabs/wazero/internal/engine/interpreter
+	github.com/go-json-experiment/json/jsontext github.com/go-json-experiment/json/internal/jsonwire
 RACE := -race $(foreach p,$(WITHOUT_RACE),-gcflags=$p=-race=false)
 test: needs-go
 	@tools/test-programs '$(DEBIAN)'
