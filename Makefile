@@ -63,7 +63,7 @@ test: needs-go
 	go test -c -vet=off -ldflags '-s -w' -o bin/ ./engine ./sandbox ./skill/mcp
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
-	$(WITH_PROGRAMS) set -x; go -C examples/unittest test -vet=off -ldflags '-s -w' ./... & other=$$!; \
+	$(WITH_PROGRAMS) set -x; { go -C examples/unittest test -vet=off -ldflags '-s -w' ./... && go test -vet=off -ldflags '-s -w' ./internal/pdf; } & other=$$!; \
 	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test TEST_SERVERS=$(CURDIR)/bin/mcp.test GORACE=atexit_sleep_ms=0 go test -p 4 -timeout 30m $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
 

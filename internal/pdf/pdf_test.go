@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes an interpreter of WebAssembly ten times slower: make test runs these tests without it.
+
 package pdf_test
 
 import (
