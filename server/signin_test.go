@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,8 +155,8 @@ func TestSignInElsewhereInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var gateway http.Handler
-	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { gateway.ServeHTTP(w, r) }))
+	var gateway atomic.Pointer[http.Handler]
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*gateway.Load()).ServeHTTP(w, r) }))
 	defer inner.Close()
 	to, err := url.Parse(inner.URL)
 	if err != nil {
@@ -190,10 +191,11 @@ func TestSignInElsewhereInBrowser(t *testing.T) {
 		Issuer: strings.TrimSpace(issuer), ClientID: "etui", ClientSecret: "the-client-secret", Back: public + "/console/back", Scopes: []string{"groups"},
 		Roles: map[console.Role][]string{console.Owner: {"ann@example.com"}, console.Viewer: {"group:staff"}},
 	}
-	with := func() *server.Server {
-		return newServer(t, server.Config{Key: "master", Keys: keys, Console: server.Elsewhere{URL: public, Keys: true, Provider: oidc.New(of)}}, nil)
+	serve := func() {
+		h := newServer(t, server.Config{Key: "master", Keys: keys, Console: server.Elsewhere{URL: public, Keys: true, Provider: oidc.New(of)}}, nil).Public()
+		gateway.Store(&h)
 	}
-	gateway = with().Public()
+	serve()
 
 	cmd := exec.CommandContext(t.Context(), "node", "elsewhere.mjs", public, key, os.Getenv("TEST_SHOTS"))
 	cmd.Dir = "testdata/console"
@@ -216,7 +218,7 @@ func TestSignInElsewhereInBrowser(t *testing.T) {
 			continue
 		}
 		end()
-		gateway = with().Public() // it has not asked the provider yet
+		serve() // it has not asked the provider yet
 		_, _ = io.WriteString(goOn, "\n")
 	}
 	if err := cmd.Wait(); err != nil {
