@@ -41,7 +41,7 @@ func Hand(ctx context.Context, link string) error {
 	server := &http.Server{
 		ReadHeaderTimeout: 5 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != secret || !mine(r.RemoteAddr) {
+			if r.URL.Path != secret || !mine(r.RemoteAddr, page.Addr().String()) {
 				http.NotFound(w, r)
 				return
 			}
@@ -65,28 +65,36 @@ func Hand(ctx context.Context, link string) error {
 		}()
 		<-waiting.Done()
 	}
-	last, end := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer end()
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
 	return errors.Join(err, server.Shutdown(last))
 }
 
-// mine reports whether the other end of a connection over IPv4 belongs to this user, as /proc/net/tcp says.
-func mine(remote string) bool {
-	from, err := netip.ParseAddrPort(remote)
-	if err != nil || !from.Addr().Is4() {
-		return false
-	}
-	ip := from.Addr().As4()
-	end := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), from.Port())
-	table, err := os.ReadFile("/proc/net/tcp") //nolint:forbidigo // the kernel's own
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(table)) {
-		// The number, this end, the other end, the state, queues, a timer, tries, the user.
-		if f := strings.Fields(line); len(f) > 7 && f[1] == end {
-			return f[7] == strconv.Itoa(os.Getuid())
+// mine reports whether a program of this user has the end of a connection over IPv4, as /proc/net/tcp says.
+// One end can have connections that are over, whose user is unknown, so the other end counts, too. The kernel
+// writes the table in pieces, and can leave out a line while others come and go.
+func mine(from, to string) bool {
+	for range 5 {
+		table, err := os.ReadFile("/proc/net/tcp") //nolint:forbidigo // the kernel's own
+		if err != nil {
+			return false
+		}
+		for line := range strings.Lines(string(table)) {
+			// The number, this end, the other end, the state, queues, a timer, tries, the user.
+			if f := strings.Fields(line); len(f) > 7 && f[1] == end(from) && f[2] == end(to) {
+				return f[7] == strconv.Itoa(os.Getuid())
+			}
 		}
 	}
 	return false
+}
+
+// end is an address as the kernel writes it.
+func end(address string) string {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !at.Addr().Is4() {
+		return ""
+	}
+	ip := at.Addr().As4()
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), at.Port())
 }
