@@ -153,7 +153,7 @@ func (r *remote) unavailable(err error) error {
 // delay returns how long the server asks to wait; a second if it does not say.
 func delay(h http.Header) (wait time.Duration, asked bool) {
 	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
-		if wait, asked = sleep.Asked(h.Get(name), time.Now()); asked {
+		if wait, asked = sleep.RetryAfter(h.Get(name), time.Now()); asked {
 			return wait, true
 		}
 	}

@@ -60,5 +60,5 @@ func RetryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	if resp == nil || resp.StatusCode < http.StatusBadRequest {
 		return 0, false
 	}
-	return sleep.Asked(resp.Header.Get("Retry-After"), now)
+	return sleep.RetryAfter(resp.Header.Get("Retry-After"), now)
 }

@@ -150,7 +150,7 @@ func RetryAfter(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= math.MaxInt64 { // it is a mistake
 		return 0, false
 	}
-	wait, ok := sleep.Asked(s, time.Now())
+	wait, ok := sleep.RetryAfter(s, time.Now())
 	return min(wait, maxWait), ok
 }
 

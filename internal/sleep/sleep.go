@@ -27,8 +27,9 @@ func For(ctx context.Context, d time.Duration) bool {
 // maxAsked bounds what a server may ask for.
 const maxAsked = 1 << 30 * time.Second
 
-// Asked reads the header Retry-After: seconds or a date (RFC 9110, section 10.2.3).
-func Asked(header string, now time.Time) (wait time.Duration, asked bool) {
+// RetryAfter reads the header Retry-After: seconds, fractions too, or a date (RFC 9110, section 10.2.3). It reports false
+// for any other text; a date that has passed is no wait.
+func RetryAfter(header string, now time.Time) (wait time.Duration, asked bool) {
 	header = strings.TrimSpace(header)
 	if seconds, err := strconv.ParseFloat(header, 64); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, maxAsked.Seconds()) * float64(time.Second)), true

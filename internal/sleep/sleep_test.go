@@ -31,12 +31,12 @@ func TestAsked(t *testing.T) {
 		"3": 3 * time.Second, " 0 ": 0, "1.5": 1500 * time.Millisecond, "1e300": 1 << 30 * time.Second,
 		"Fri, 01 May 2026 12:00:30 GMT": 30 * time.Second, "Fri, 01 May 2026 11:00:00 GMT": 0,
 	} {
-		if got, ok := sleep.Asked(header, now); !ok || got != want {
+		if got, ok := sleep.RetryAfter(header, now); !ok || got != want {
 			t.Errorf("%q: %v %v, want %v", header, got, ok, want)
 		}
 	}
 	for _, header := range []string{"", "soon", "-1", "NaN"} {
-		if got, ok := sleep.Asked(header, now); ok {
+		if got, ok := sleep.RetryAfter(header, now); ok {
 			t.Errorf("%q: %v", header, got)
 		}
 	}

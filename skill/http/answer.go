@@ -57,7 +57,7 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		asked := false
 		f.kind, f.down = skill.ErrProviderUnavailable, status == http.StatusServiceUnavailable
-		f.wait, asked = sleep.Asked(resp.Header.Get("Retry-After"), time.Now())
+		f.wait, asked = sleep.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != tool.Never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != tool.Never

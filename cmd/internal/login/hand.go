@@ -74,6 +74,7 @@ func Hand(ctx context.Context, link string) error {
 // One end can have connections that are over, whose user is unknown, so the other end counts, too. The kernel
 // writes the table in pieces, and can leave out a line while others come and go.
 func mine(from, to string) bool {
+	from, to = end(from), end(to)
 	for range 5 {
 		table, err := os.ReadFile("/proc/net/tcp") //nolint:forbidigo // the kernel's own
 		if err != nil {
@@ -81,7 +82,7 @@ func mine(from, to string) bool {
 		}
 		for line := range strings.Lines(string(table)) {
 			// The number, this end, the other end, the state, queues, a timer, tries, the user.
-			if f := strings.Fields(line); len(f) > 7 && f[1] == end(from) && f[2] == end(to) {
+			if f := strings.Fields(line); len(f) > 7 && f[1] == from && f[2] == to {
 				return f[7] == strconv.Itoa(os.Getuid())
 			}
 		}

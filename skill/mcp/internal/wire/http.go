@@ -265,7 +265,7 @@ func (s *service) refused(
 		response.StatusCode, response.Body = http.StatusAccepted, http.NoBody
 		return response, nil
 	}
-	pause, _ := sleep.Asked(response.Header.Get("Retry-After"), time.Now())
+	pause, _ := sleep.RetryAfter(response.Header.Get("Retry-After"), time.Now())
 	status := &StatusError{Code: code, Words: words(raw), After: min(pause, 24*time.Hour).Round(time.Millisecond)}
 	if len(messages) == 1 && code < 500 && !login && !status.busy() {
 		response.Body = io.NopCloser(bytes.NewReader(messages[0]))
