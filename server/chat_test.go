@@ -33,7 +33,7 @@ import (
 
 // shown are texts of models, and how the page draws them: as models mean them, and never as HTML.
 var shown = [][2]string{
-	{"**注意：**请看 2*3*4 and __init__.py", "<p><strong>注意：</strong>请看 2<em>3</em>4 and __init__.py</p>"},
+	{"**注意：**请看 2*3*4 and __init__.py", "<p><strong>注意：</strong>请看 2*3*4 and __init__.py</p>"},
 	{"***both*** and _it_ __b__", "<p><em><strong>both</strong></em> and <em>it</em> <strong>b</strong></p>"},
 	{"`a``b` and `` a`b ``", "<p><code>a``b</code> and <code>a`b</code></p>"},
 	{`\*no\* &lt;b&gt; a<br>b <b>x</b> \(x\)`, "<p>*no* &lt;b&gt; a<br>b &lt;b&gt;x&lt;/b&gt; \\(x\\)</p>"},
@@ -44,6 +44,7 @@ var shown = [][2]string{
 	{"1. a\n\n   ```go\n   x\n     y\n   ```", "<ol><li><p>a</p><div><pre><code>x\n  y\n</code></pre></div></li></ol>"},
 	{"A\n===\nb", "<h1>A</h1><p>b</p>"},
 	{"| a | b |\n|---|:-:|\n| 1 | 4 \\| 5 |\n\nafter", "<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>4 | 5</td></tr></tbody></table></div><p>after</p>"},
+	{"| a | b |\n|---|---|\n| `x|y` | **z** |", "<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td><code>x|y</code></td><td><strong>z</strong></td></tr></tbody></table></div>"},
 	{"<img src=x onerror=alert(1)> ![y](http://x.test/y.png) \u202etxt.exe", "<p>&lt;img src=x onerror=alert(1)&gt; <a http://x.test/y.png>y</a> txt.exe</p>"},
 	{strings.Repeat(">", 20_000) + " deep", ""},
 }

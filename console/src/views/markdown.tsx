@@ -32,6 +32,14 @@ const markdown = new Marked({
       },
     },
     {
+      // The stars of 2*3*4 are no emphasis.
+      name: "product", level: "inline", start: (source) => source.search(/\d\*\d/),
+      tokenizer(source) {
+        const found = /^\d+(?:\*\d+)+/.exec(source);
+        return found ? { type: "text", raw: found[0], text: found[0] } : undefined;
+      },
+    },
+    {
       name: "dunder", level: "inline", start: (source) => source.indexOf("__"),
       tokenizer(source) {
         const found = /^__(?:init|main|name|file|all|dict|call|str|repr|new|class|doc|enter|exit)__/.exec(source);
@@ -47,11 +55,20 @@ const turned = /[\u202a-\u202e\u2066-\u2069]/g;
 // straight shows such characters of a text that is not Markdown, so that it reads as it is.
 export const straight = (text: string) => text.replace(turned, (c) => "\\u" + c.charCodeAt(0).toString(16));
 
+// cells keeps a | of code in a table's row within its cell, where models write it without the backslash.
+function cells(text: string) {
+  let fenced = false;
+  return text.split("\n").map((line) => {
+    if (/^\s*(```|~~~)/.test(line)) fenced = !fenced;
+    return fenced || !/^\s*\|/.test(line) ? line : line.replace(/`[^`]*`/g, (code) => code.replace(/(?<!\\)\|/g, "\\|"));
+  }).join("\n");
+}
+
 // parse returns the HTML of a text; one that nests too deep stays a text.
 function parse(text: string) {
   const plain = text.replace(turned, "");
   try {
-    return markdown.parse(plain) as string;
+    return markdown.parse(cells(plain)) as string;
   } catch {
     return escape(plain);
   }
