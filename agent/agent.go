@@ -194,7 +194,7 @@ func New(h Host, list []Config) (*Agents, error) {
 			)
 			continue
 		}
-		if err := g.Roster.Check(roster.Change{Skill: &live.Controls.Now().Skill, Skills: a.Skills}); err != nil {
+		if err := g.Roster.Check(roster.Change{Skill: &live.Controls.Snapshot().Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}

@@ -30,7 +30,7 @@ func (g *Agents) bound(f chat.Facts, of message.Ancestor) selection.Bound {
 		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
 		return b
 	}
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	b.Groups = now.Groups
 	b.IncludeSkills, b.ExcludeSkills = now.Filter(of.IncludeSkills, of.ExcludeSkills)
 	return b

@@ -29,7 +29,7 @@ func (g *Agents) Seen(a *Agent, m message.Mail, s session.Session) *selection.Se
 
 // Input makes what a turn may know of a message that is ready.
 func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	plan := g.flow(m, &s)
 	if plan != nil {
 		plan = plan.In(a.Disk)

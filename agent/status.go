@@ -46,7 +46,7 @@ func (g *Agents) Status(name string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	s := Status{
 		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model),
 		Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),

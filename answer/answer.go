@@ -314,7 +314,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 const waited = "[system: people have decided about a call of yours that waited for an approval. Its result comes next; tell the user.]"
 
 // apartOf returns the call that one answer is for, if it waits apart from the turns of a session.
-func apartOf(s session.Session, answers []session.Answer) *session.Apart {
+func apartOf(s session.Session, answers []session.Answer) *session.ApartCall {
 	if len(answers) != 1 {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Enriched are texts about one tool or skill that its author did not write. Only the
+// Enrichment are texts about one tool or skill that its author did not write. Only the
 // ranking reads them.
-type Enriched struct {
+type Enrichment struct {
 	tool.Texts
 	// For is the [Registration.Hash] or [Skill.Hash] of what they were written for. They
 	// are ignored once it has changed. Empty means any version.
@@ -23,12 +23,12 @@ func SkillTexts(skill string) string { return "skill:" + skill }
 
 // enrichment is the texts that a registry was given last, by name of the tool or by
 // [SkillTexts].
-type enrichment struct{ texts map[string]Enriched }
+type enrichment struct{ texts map[string]Enrichment }
 
 // Enrich replaces all texts about tools and skills, by name of the tool or by
 // [SkillTexts]. Do not change the map afterwards. Texts about what does not exist wait
 // for it.
-func (r *Registry) Enrich(texts map[string]Enriched) {
+func (r *Registry) Enrich(texts map[string]Enrichment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.enriched = &enrichment{texts}
@@ -36,7 +36,7 @@ func (r *Registry) Enrich(texts map[string]Enriched) {
 }
 
 // Enriched returns the texts that the registry was given. Do not change the map.
-func (c *Catalog) Enriched() map[string]Enriched {
+func (c *Catalog) Enriched() map[string]Enrichment {
 	if c.enriched == nil {
 		return nil
 	}

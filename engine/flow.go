@@ -58,7 +58,7 @@ func (j *job) goOn(
 			}
 		}
 		waiting = j.engine.inquiries.Shown(ctx, m, s.Key, m.Text, waiting)
-		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		return nil, j.ends(ctx, m, s, turn.End{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &turnRun{job: j, mail: m, session: s}, false
@@ -67,5 +67,5 @@ func (j *job) goOn(
 			s.Flow.Reply + "\n\n" + workflow.Ended(m.Language, s.Flow),
 		)
 	}
-	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
+	return nil, j.ends(ctx, m, s, turn.End{Reply: says, Flow: s.Flow.Brief()}, yield)
 }

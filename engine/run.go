@@ -209,14 +209,14 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 }
 
 // posted reports whether a reply only repeats what the turn has posted.
-func (r *turnRun) posted(ctx context.Context, done *turn.Done) bool {
+func (r *turnRun) posted(ctx context.Context, done *turn.End) bool {
 	j := r.job
 	return slices.ContainsFunc(done.Used, func(u turn.ToolUse) bool { return u.Tool == outbox.PostTool }) &&
 		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
 }
 
 // learn keeps what a turn was asked and which tools answered. The session is as it was before.
-func (r *turnRun) learn(s session.Session, done *turn.Done) {
+func (r *turnRun) learn(s session.Session, done *turn.End) {
 	e, m := r.job.engine, r.mail
 	if !e.config.Learning.Keep {
 		return

@@ -364,11 +364,11 @@ func (q *Inquiries) send(
 	ctx context.Context, a approval.Approval, p person, text func(approval.Approval) string, n int,
 ) error {
 	a.Language, a.Asked, a.Theirs = p.Language, nil, false
-	return q.letter(ctx, a, p, &turn.Done{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
+	return q.letter(ctx, a, p, &turn.End{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
 }
 
 func (q *Inquiries) letter(
-	ctx context.Context, a approval.Approval, p person, says *turn.Done, key string,
+	ctx context.Context, a approval.Approval, p person, says *turn.End, key string,
 ) error {
 	sum := sha256.Sum256(p.To)
 	from := message.Mail{Message: message.Message{Agent: route.Agent(a.Session)}}.From(p.From).Message
@@ -603,7 +603,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 			continue
 		}
 		r.Language = p.Language
-		if err := q.letter(ctx, r.Approval, p, &turn.Done{Reply: e.Text(r.Approval)}, "end-"+r.ID); err != nil {
+		if err := q.letter(ctx, r.Approval, p, &turn.End{Reply: e.Text(r.Approval)}, "end-"+r.ID); err != nil {
 			return err
 		}
 	}

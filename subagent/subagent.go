@@ -383,7 +383,7 @@ func (v *Supervisor) Children(ctx context.Context, key session.Key) (keys []sess
 
 // Report gives the result of a sub-agent to its parent.
 func (v *Supervisor) Report(
-	ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error,
+	ctx context.Context, o *message.Origin, key session.Key, done *turn.End, failed error,
 ) error {
 	m, err := message.Read(o.Back)
 	if err != nil {

@@ -89,8 +89,8 @@ func (f *front) build(history []chat.Message, question chat.Message) ([]chat.Mes
 	return built.Messages, err
 }
 
-// cleaned is a text with and without the secrets that were known.
-type cleaned struct {
+// cleanText is a text with and without the secrets that were known.
+type cleanText struct {
 	from    string
 	secrets secret.Redactor
 	text    string
@@ -104,7 +104,7 @@ func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
 	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
 		return last.text
 	}
-	c := &cleaned{text, secrets, secrets.Text(text)}
+	c := &cleanText{text, secrets, secrets.Text(text)}
 	r.clean[strategy].Store(c)
 	return c.text
 }

@@ -60,7 +60,7 @@ func newBench(tb testing.TB, cfg turn.Config, sel selection.Config, tools []tool
 type outcome struct {
 	events []string
 	steps  []turn.Step
-	done   *turn.Done
+	done   *turn.End
 	err    error
 }
 

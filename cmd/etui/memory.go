@@ -84,7 +84,7 @@ func describeMemory(lang string, r recall.Remembered) string {
 	return b.String()
 }
 
-func describeRecalled(lang string, r api.Recalled) string {
+func describeRecalled(lang string, r api.MemoryMatches) string {
 	if len(r.Found) == 0 {
 		return phrase.In(lang, "Nothing was found.\n")
 	}
@@ -108,9 +108,9 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 		return err
 	}
 	if text == r.Text {
-		return c.Print(api.Edited{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
+		return c.Print(api.MemoryText{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
 	}
-	var e api.Edited
+	var e api.MemoryText
 	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func codes(err error) (exit int, code string) {
 	var misconfigured config.Error
 	var refused *client.Error
 	var run conversation.EndedError
-	var unconfirmed *trust.Unconfirmed
+	var unconfirmed *trust.UnconfirmedError
 	switch {
 	case err == nil:
 		return exitOK, ""

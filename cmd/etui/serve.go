@@ -138,7 +138,7 @@ func greet(at *place, s *app.Server, took time.Duration) {
 	if s.Config.Learning.Keep {
 		phrase.Fprintf(at.Out, at.Language, "  usage      past turns are kept; see etui usage show\n")
 	}
-	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
+	for _, warning := range slices.Concat(s.Mistakes.Unknown, s.Mistakes.Later, s.Warnings) {
 		phrase.Fprintf(at.Out, at.Language, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere() {

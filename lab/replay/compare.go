@@ -100,7 +100,7 @@ func (r Report) find(like Run) (Run, bool) {
 func compareRuns(then, now Run) []Change {
 	var list []Change
 	for _, c := range now.Conversations {
-		i := slices.IndexFunc(then.Conversations, func(x Replayed) bool { return x.ID == c.ID })
+		i := slices.IndexFunc(then.Conversations, func(x ConversationResult) bool { return x.ID == c.ID })
 		if i < 0 {
 			continue
 		}
@@ -119,7 +119,7 @@ func compareRuns(then, now Run) []Change {
 	return list
 }
 
-func compareTurns(old, now Played) Change {
+func compareTurns(old, now TurnResult) Change {
 	c := Change{
 		Text: now.Text, Added: without(now.Told, old.Told), Dropped: without(old.Told, now.Told),
 		Input: now.Input - old.Input, Dollars: now.Dollars - old.Dollars,
@@ -153,7 +153,7 @@ func Comparable(before, after Report) bool {
 func both(r, other Run) Run {
 	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
 	for _, c := range r.Conversations {
-		if slices.ContainsFunc(other.Conversations, func(x Replayed) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
+		if slices.ContainsFunc(other.Conversations, func(x ConversationResult) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
 			part.Conversations = append(part.Conversations, c)
 			part.add(c.Figures)
 		}

@@ -155,7 +155,7 @@ type tokens struct {
 }
 
 // tokensOf returns what is known of the tokens of the last answer of a turn; nil if nobody asked.
-func (c completionRequest) tokensOf(done *turn.Done) *tokens {
+func (c completionRequest) tokensOf(done *turn.End) *tokens {
 	if len(done.Logprobs) == 0 || string(c.More["logprobs"]) != "true" || c.legacy {
 		return nil
 	}
@@ -184,7 +184,7 @@ func usageOf(u model.Tokens) *completionUsage {
 	return out
 }
 
-func finishReason(done *turn.Done) *string {
+func finishReason(done *turn.End) *string {
 	reason := "stop"
 	switch {
 	case len(done.Handed) > 0:

@@ -251,7 +251,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
 	if c.includes() {
-		out.reasoning = func(done *turn.Done) *reasoningItem { return a.seal.item(&m, done) }
+		out.reasoning = func(done *turn.End) *reasoningItem { return a.seal.item(&m, done) }
 	}
 	if c.Background {
 		a.background(w, r, m, out)

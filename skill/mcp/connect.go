@@ -103,7 +103,7 @@ func (s *Server) connect(ctx context.Context, m *manner, person string) (c *conn
 		if trying.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it did not answer within %v", connectTime)
 		}
-		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+		if needed := (*oauth.NeededError)(nil); errors.As(err, &needed) {
 			err = needed // which request it was does not matter
 		} else {
 			err = c.explain(err)

@@ -59,11 +59,11 @@ func Aside(
 	return nil
 }
 
-// Kept is what is kept of a conversation.
-type Kept []chat.Message
+// History is what is kept of a conversation.
+type History []chat.Message
 
 // Load returns what is kept of a conversation, if messages that the client sends have calls.
-func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Message) (Kept, error) {
+func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Message) (History, error) {
 	if !slices.ContainsFunc(sent, func(m chat.Message) bool { return len(m.Calls) > 0 }) {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Mes
 }
 
 // InPlace returns what is kept in place of an answer that the client sends; nil if nothing is.
-func (k Kept) InPlace(said chat.Message) []chat.Message {
+func (k History) InPlace(said chat.Message) []chat.Message {
 	if len(said.Calls) == 0 {
 		return nil
 	}

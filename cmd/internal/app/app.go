@@ -81,7 +81,7 @@ type App struct {
 	// HTTP serves the engine and its admin API.
 	HTTP *server.Server
 	// Misnamed are names that name nothing, without those that are refused.
-	Misnamed nameset.Misnamed
+	Mistakes nameset.Mistakes
 	// Warnings name mistakes in the configuration that stop nothing, and configured
 	// features that are unavailable here. They are not logged.
 	Warnings []error
@@ -298,8 +298,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 		return nil, err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
-	if err := a.Misnamed.Err(); err != nil {
+	a.Mistakes = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
+	if err := a.Mistakes.Err(); err != nil {
 		return nil, err
 	}
 	if err := book.Apply(a.Config.Registry, a.Config.Workflows); err != nil {

@@ -131,7 +131,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if waits := (*trust.Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
+			if waits := (*trust.UnconfirmedError)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
 				changed()
 			}
 			r.lookAtKeys(ctx)

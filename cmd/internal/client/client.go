@@ -62,16 +62,16 @@ func (c *Client) Admin() string { return c.admin }
 
 // HTTP returns the gateway's address, and what reaches it with the client's key.
 func (c *Client) HTTP() (address string, web *http.Client) {
-	return c.url, &http.Client{Transport: keyed{c.http, c.key}}
+	return c.url, &http.Client{Transport: keyTransport{c.http, c.key}}
 }
 
-// keyed sends requests with a key.
-type keyed struct {
+// keyTransport sends requests with a key.
+type keyTransport struct {
 	http *http.Client
 	key  string
 }
 
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k keyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if k.key != "" {
 		r.Header.Set("Authorization", "Bearer "+k.key)

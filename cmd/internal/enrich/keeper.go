@@ -21,7 +21,7 @@ type KeeperConfig struct {
 	File     *File
 	Registry *catalog.Registry
 	// Given are texts that come without a file.
-	Given map[string]catalog.Enriched
+	Given map[string]catalog.Enrichment
 	// Steady reports whether a file can be used: no program runs that could have written it.
 	Steady func(path string) (still func() bool)
 	// Auto writes about new and changed tools, at most with Budget tokens a day.
@@ -76,7 +76,7 @@ func (k *Keeper) Look(ctx context.Context) {
 			return
 		}
 	}
-	all := map[string]catalog.Enriched{}
+	all := map[string]catalog.Enrichment{}
 	maps.Copy(all, k.Given)
 	maps.Copy(all, Texts(lines))
 	k.Registry.Enrich(all)

@@ -36,8 +36,8 @@ import (
 // OpenFunc reads the workspace that the flags name.
 type OpenFunc func(context.Context) (*workdir.Workspace, error)
 
-// done is what the commands print as JSON.
-type done struct {
+// outcome is what the commands print as JSON.
+type outcome struct {
 	Server string `json:"server"`
 	// Logins is how many logins there are now, or how many were removed.
 	Logins int `json:"logins"`
@@ -67,7 +67,7 @@ etui keeps the login sealed, and refreshes it.`,
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
+			return console.Print(outcome{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&b.elsewhere, "no-browser", false, "print the link only, for a browser on another machine")
@@ -90,7 +90,7 @@ func OutCommand(console *terminal.Console, open OpenFunc, version string) *cobra
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], n}, func() string {
+			return console.Print(outcome{args[0], n}, func() string {
 				return phrase.In(console.Language, "Removed %s at %s.\n", phrase.Count(console.Language, n, "login"), args[0])
 			})
 		},

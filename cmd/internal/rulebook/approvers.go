@@ -29,7 +29,7 @@ func approversOf(c *config.Config) (list []approver, err error) {
 		made := approver{ApprovalRule: r}
 		var wrong error
 		made.rules, wrong = compileRules(rules.Policy, []config.CallRule{{
-			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned,
+			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace,
 		}}, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
 		fail := func(format string, args ...any) {
 			wrong = errors.Join(wrong, config.Error{

@@ -39,7 +39,7 @@ func Compile(c *config.Config) (*Book, error) {
 func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
-		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned}
+		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace}
 	}
 	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error

@@ -160,7 +160,7 @@ func (w *Workspace) named() (list []string) {
 			list = append(list, config.Abs(w.File, m.Script))
 		}
 	}
-	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, Placed: c.Workflow.Placed}}, c.Workflows...) {
+	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, FilePlace: c.Workflow.FilePlace}}, c.Workflows...) {
 		if f.Script != "" {
 			list = append(list, config.Abs(f.Place.File, f.Script))
 		}

@@ -40,7 +40,7 @@ type Conversation struct {
 	history []string // what the person said before, oldest first
 	last    string   // the last exchange
 	waits   bool     // a call of it waits for people
-	calls   []folded // of the last answer
+	calls   []fold   // of the last answer
 	waiting []session.Await
 	seen    int // messages that were shown, once it does
 }

@@ -154,8 +154,8 @@ func inPlain(lang, server string, plain []secret) string {
 }
 
 // adding says how a server is added: a person decides about programs of its packages.
-func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
-	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
+func (x Config) adding(ctx context.Context, force, build bool) install.AddOptions {
+	return install.AddOptions{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
 		if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
 			return build
 		}
@@ -274,7 +274,7 @@ func (x Config) remove() *cobra.Command {
 	}
 }
 
-func describeAdded(lang string, added install.Added, policy config.CallDefaults) string {
+func describeAdded(lang string, added install.Addition, policy config.CallDefaults) string {
 	var b strings.Builder
 	phrase.Fprintf(&b, lang, "Added %s: %s\n", added.Server.Server, terminal.ShortPath(added.File))
 	line := func(label, text string) {

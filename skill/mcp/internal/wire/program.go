@@ -350,14 +350,14 @@ func (n *noise) String() string {
 
 // Lasting returns a transport whose connection lives until a context ends, not until that of
 // Connect does.
-func Lasting(ctx context.Context, t sdk.Transport) sdk.Transport { return lasting{t, ctx} }
+func Lasting(ctx context.Context, t sdk.Transport) sdk.Transport { return lastingTransport{t, ctx} }
 
-type lasting struct {
+type lastingTransport struct {
 	sdk.Transport
 	ctx context.Context //nolint:containedctx // of the connection, which outlives the call of Connect
 }
 
-func (l lasting) Connect(trying context.Context) (sdk.Connection, error) {
+func (l lastingTransport) Connect(trying context.Context) (sdk.Connection, error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	stop := context.AfterFunc(trying, cancel)
 	c, err := l.Transport.Connect(ctx)
