@@ -16,9 +16,9 @@ func (a *Agent) Depth(m message.Mail) int {
 	case a.Spawn.AtOnce <= 0 || m.History != nil:
 		return 0
 	case m.Origin != nil:
-		return min(m.Origin.Left, a.Spawn.Filled().Depth)
+		return min(m.Origin.Left, a.Spawn.WithDefaults().Depth)
 	}
-	return a.Spawn.Filled().Depth
+	return a.Spawn.WithDefaults().Depth
 }
 
 // bound is what an ancestor may use now. One whose agent is gone may use nothing.

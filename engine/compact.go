@@ -127,7 +127,7 @@ func (j *job) switchSkill(
 func (j *job) active(m message.Mail, s session.Session) string {
 	m.Skill = ""
 	skill := cmp.Or(j.engine.agents.Input(j.agent, m, s).Facts.Skill, catalog.Full)
-	if slices.Contains(j.engine.agents.Seen(j.agent, m, s).HiddenSkills, skill) {
+	if slices.Contains(j.engine.agents.Visible(j.agent, m, s).HiddenSkills, skill) {
 		return phrase.In(m.Language, "that of the agent")
 	}
 	return skill

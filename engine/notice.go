@@ -25,7 +25,7 @@ func (j *job) showNotice(
 			said = append([]chat.Message{begin}, said...)
 		}
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, said...)
+		end.State, end.Messages = turn.AddMessages(s.State, said...)
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)

@@ -69,8 +69,8 @@ func (h *Health) begin(cause string, err error) {
 	h.log.Error("messages are refused", "cause", cause, "error", err)
 }
 
-// Crowded notes whether so many messages run or wait that none is taken.
-func (h *Health) Crowded(full bool) {
+// SetCrowded notes whether so many messages run or wait that none is taken.
+func (h *Health) SetCrowded(full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if full {

@@ -325,7 +325,7 @@ func (q *Inquiries) missed(ctx context.Context, r request) error {
 		if p.Session != r.Place() && r.at(p.Name, nil) < 0 {
 			a := r.Approval
 			a.Language = cmp.Or(a.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
-			says := approval.Unreached(a, p.Name)
+			says := approval.UnreachedNotice(a, p.Name)
 			if !slices.ContainsFunc(r.People, func(p person) bool { return p.Lost == "" }) {
 				says += " " + approval.Nobody(a.Language)
 			}
@@ -484,9 +484,9 @@ func (q *Inquiries) wrote(ctx context.Context, key session.Key) string {
 // looked is how many messages are looked at for the language of their sender.
 const looked = 20
 
-// Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
+// Describe adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
-func (q *Inquiries) Shown(
+func (q *Inquiries) Describe(
 	ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await,
 ) []session.Await {
 	language := q.Language(ctx, m, key, said)
@@ -509,8 +509,8 @@ func (q *Inquiries) Shown(
 	return list
 }
 
-// Known adds to requests who was asked about them.
-func (q *Inquiries) Known(ctx context.Context, list []approval.Approval) []approval.Approval {
+// AddAsked adds to requests who was asked about them.
+func (q *Inquiries) AddAsked(ctx context.Context, list []approval.Approval) []approval.Approval {
 	list = slices.Clone(list)
 	for i := range list {
 		kept, err := q.requests(ctx, list[i].ID)

@@ -131,9 +131,9 @@ func (a *Answers) Clear() {
 	}
 }
 
-// Lost returns the answer to a message that its sender did not get. Repeated says that the sender
+// LostAnswer returns the answer to a message that its sender did not get. Repeated says that the sender
 // repeats it. Once somebody has an answer, the next message with this key is another one.
-func (a *Answers) Lost(key string, repeated bool, received func() bool, now time.Time) json.RawMessage {
+func (a *Answers) LostAnswer(key string, repeated bool, received func() bool, now time.Time) json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	j := a.lookUp[key]

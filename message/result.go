@@ -61,8 +61,8 @@ func Result(done *turn.End, err error, files ...chat.File) json.RawMessage {
 	return raw
 }
 
-// Replied returns how a message ended that a text answers.
-func Replied(text string) json.RawMessage { return Result(&turn.End{Reply: text}, nil) }
+// Reply returns how a message ended that a text answers.
+func Reply(text string) json.RawMessage { return Result(&turn.End{Reply: text}, nil) }
 
 // storedError is an error that an earlier message got.
 type storedError struct {

@@ -36,7 +36,7 @@ type Config struct {
 	Box   *mailbox.Box
 	Inbox *inbox.Inbox
 	// Secrets are hidden in what is posted, which has at most MaxMessage bytes.
-	Secrets    *secret.Known
+	Secrets    *secret.Set
 	MaxMessage int
 	// Holder names this process in the store.
 	Holder string

@@ -108,13 +108,13 @@ func (s *Service) whole(text string) error {
 	return nil
 }
 
-// EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].
+// EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.StoreEdit].
 func (s *Service) EditMemory(ctx context.Context, caller chat.Facts, base, text string) (string, error) {
 	kept, owner, err := s.of(caller)
 	if err != nil {
 		return "", err
 	}
-	return kept.Edited(ctx, owner, base, text)
+	return kept.StoreEdit(ctx, owner, base, text)
 }
 
 // The bounds of a search: the sessions and messages that are read, and how many bytes a

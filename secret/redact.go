@@ -298,10 +298,10 @@ func (e *redaction) Unwrap() error { return e.err }
 
 // Writer returns a writer that hides the secrets in each text that it writes to w, and those in
 // addresses, see [URLs]. It is for logs: a handler of package slog writes one record at a time.
-func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
+func (k *Set) Writer(w io.Writer) io.Writer { return &writer{k, w} }
 
 type writer struct {
-	known *Known
+	known *Set
 	to    io.Writer
 }
 

@@ -30,7 +30,7 @@ func newSkills(c *catalog.Catalog) skills {
 		if t.Name == catalog.Full {
 			continue
 		}
-		tools, all := c.Shown(*t)
+		tools, all := c.ToolsOf(*t)
 		if all {
 			tools = nil
 		}

@@ -177,8 +177,8 @@ var ErrText = errors.New("the text has a character that cannot be stored, such a
 // Nothing is wrong with the question, which can be asked again.
 var ErrAway = errors.New("the database is unavailable")
 
-// Away makes an error of a database an [ErrAway], with the same text.
-func Away(err error) error { return &awayError{err} }
+// AsAway makes an error of a database an [ErrAway], with the same text.
+func AsAway(err error) error { return &awayError{err} }
 
 type awayError struct{ error }
 

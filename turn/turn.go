@@ -91,7 +91,7 @@ type Config struct {
 	// Secrets are redacted from what tools return before the model, the user or a store
 	// sees it. What a model says is streamed unchanged: it never saw a secret. Nil
 	// knows none.
-	Secrets *secret.Known
+	Secrets *secret.Set
 	// Chooser decides which tools and skills come first when the recommender's rules
 	// are unsure; nil leaves it to the rules.
 	Chooser *chooser.Chooser
@@ -600,7 +600,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 		if e.Usage != nil {
 			info := t.front.runner.model.Info()
 			c.charge(*e.Usage, info.Price)
-			answer.Spent = model.Spent(info, *e.Usage, c.done.CacheBreaks, began)
+			answer.Spent = model.ExpenseOf(info, *e.Usage, c.done.CacheBreaks, began)
 		}
 		if e.Stop != "" {
 			c.done.Ended = e.Ended

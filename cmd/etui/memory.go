@@ -70,7 +70,7 @@ func describeMemory(lang string, r recall.Remembered) string {
 	phrase.Fprintf(&b, lang, "%s remembers of %s:\n", r.Agent, of)
 	part := func(heading, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			b.WriteString("\n" + heading + "\n" + terminal.Indented("  ", text, terminal.Width()))
+			b.WriteString("\n" + heading + "\n" + terminal.Indent("  ", text, terminal.Width()))
 		}
 	}
 	part(phrase.Word(lang, "Memory"), r.Text)
@@ -90,7 +90,7 @@ func describeRecalled(lang string, r api.MemoryMatches) string {
 	}
 	var b strings.Builder
 	for _, f := range r.Found {
-		b.WriteString(printable.Text(f.From) + "\n" + terminal.Indented("  ", f.Text, terminal.Width()) + "\n")
+		b.WriteString(printable.Text(f.From) + "\n" + terminal.Indent("  ", f.Text, terminal.Width()) + "\n")
 	}
 	return b.String()
 }

@@ -22,7 +22,7 @@ import (
 // place is where the state is: the workspace that the flags name, or that of the demo.
 type place struct {
 	*terminal.Console
-	secrets *secret.Known
+	secrets *secret.Set
 	dir     string
 	config  string // the configuration file
 	demo    bool

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// Caused returns what sends the requests that the answers of a service cause, as its documents
+// CausedTransport returns what sends the requests that the answers of a service cause, as its documents
 // name further addresses. They reach the service itself and public addresses. They reach other
 // addresses that the operator has opened only if the service is at such an address, too: a public
 // service must not lead etui into a private network.
-func (g *Guard) Caused(service *url.URL) http.RoundTripper {
+func (g *Guard) CausedTransport(service *url.URL) http.RoundTripper {
 	public := &Guard{cfg: g.cfg}
 	_ = public.Allow(nil) // an empty list is right
 	return &causeTransport{g, public, service}

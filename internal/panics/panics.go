@@ -1,7 +1,7 @@
 // Package panics keeps a panic in one goroutine from ending the process, and so the work of
 // everybody else. Every goroutine of etui begins with one of these.
 //
-// A caught panic is logged, and counted by the handler of [Counted]. Packages without a log
+// A caught panic is logged, and counted by the handler of [CountIn]. Packages without a log
 // pass nil, which means slog's default one: `etui serve` makes its own log the default.
 package panics
 
@@ -63,16 +63,16 @@ type counter struct {
 	caught *atomic.Uint64
 }
 
-// Counted returns a log that counts the panics that are reported to it and to the logs
+// CountIn returns a log that counts the panics that are reported to it and to the logs
 // that are made from it; log itself if it does.
-func Counted(log *slog.Logger) *slog.Logger {
+func CountIn(log *slog.Logger) *slog.Logger {
 	if _, ok := log.Handler().(counter); ok {
 		return log
 	}
 	return slog.New(counter{log.Handler(), new(atomic.Uint64)})
 }
 
-// Count returns how many panics a log of [Counted] has counted; 0 for others.
+// Count returns how many panics a log of [CountIn] has counted; 0 for others.
 func Count(log *slog.Logger) uint64 {
 	if c, ok := log.Handler().(counter); ok {
 		return c.caught.Load()

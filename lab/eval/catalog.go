@@ -30,7 +30,7 @@ func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
 	}
 	r := catalog.NewRegistry(nil)
 	err := r.Register(tools...)
-	r.Enrich(c.Enriched())
+	r.Enrich(c.Enrichments())
 	return r.Catalog(), err
 }
 

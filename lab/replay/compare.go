@@ -41,7 +41,7 @@ func (r Report) Below(least map[string]float64) []string {
 		for _, name := range slices.Sorted(maps.Keys(least)) {
 			got := run.Recall()
 			if name == "reached" {
-				got = run.Reached()
+				got = run.ReachShare()
 			}
 			if got < least[name] {
 				list = append(list, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", run.Mode, run.Provider, name, got, least[name]))
@@ -181,8 +181,8 @@ func Worse(before, after Report) []string {
 		if now.Recall() < then.Recall() {
 			say(now, "recall fell from %.1f %% to %.1f %%", 100*then.Recall(), 100*now.Recall())
 		}
-		if now.Reached() < then.Reached() {
-			say(now, "recall with searches fell from %.1f %% to %.1f %%", 100*then.Reached(), 100*now.Reached())
+		if now.ReachShare() < then.ReachShare() {
+			say(now, "recall with searches fell from %.1f %% to %.1f %%", 100*then.ReachShare(), 100*now.ReachShare())
 		}
 		if now.Refused > then.Refused {
 			say(now, "%d needed tools are refused, not %d", now.Refused, then.Refused)

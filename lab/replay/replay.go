@@ -96,8 +96,8 @@ type Figures struct {
 // nothing was needed.
 func (f Figures) Recall() float64 { return share(f.Direct, f.Needs) }
 
-// Reached is the share of the needs that reached the model, with searches.
-func (f Figures) Reached() float64 { return share(f.Direct+f.Found, f.Needs) }
+// ReachShare is the share of the needs that reached the model, with searches.
+func (f Figures) ReachShare() float64 { return share(f.Direct+f.Found, f.Needs) }
 
 func share(part, whole int) float64 {
 	if whole == 0 {

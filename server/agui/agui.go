@@ -112,7 +112,7 @@ func messageOf(r *http.Request, in types.RunAgentInput) (m engine.Message, err e
 		}
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // system is the role of instructions, which are no message of the conversation.

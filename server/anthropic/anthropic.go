@@ -112,7 +112,7 @@ func (c request) message(r *http.Request, secrets secret.Redactor) (engine.Messa
 		}
 	}
 	m.Instructions = strings.Join(instructions, "\n\n")
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // offer reads the tools. Those with a type of Anthropic's own are skipped: the agent has its own.

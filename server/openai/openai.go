@@ -121,7 +121,7 @@ func (c completionRequest) message(r *http.Request) (engine.Message, error) {
 		history = append(history, one)
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // completion is OpenAI's answer, or a piece of it.

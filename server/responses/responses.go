@@ -178,7 +178,7 @@ func (c *request) message(r *http.Request, s seal) (m engine.Message, token stri
 		m.Session, c.begins = idPrefix+token, true
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n\n"))
-	return m, token, wire.Said(&m, history)
+	return m, token, wire.Complete(&m, history)
 }
 
 func noPrevious(id string) error {

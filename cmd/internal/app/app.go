@@ -62,7 +62,7 @@ type Config struct {
 	// Stored, the conversations are read where they are, beside any other process.
 	Records bool
 	// Secrets collects the secrets that the configuration and the skills bring.
-	Secrets *secret.Known
+	Secrets *secret.Set
 	// Version is the version of etui that clients and servers are told.
 	Version string
 	// Log receives what an operator should know; nil discards.
@@ -124,7 +124,7 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Log = panics.Counted(c.Log)
+	c.Log = panics.CountIn(c.Log)
 	a := &App{Workspace: w, settings: c, pdfs: pdf.New()}
 	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
 	if err := a.open(ctx); err != nil {

@@ -33,7 +33,7 @@ func (a *App) addInstallTools() error {
 
 // loaded finds loaded skills that the caller may see and the model may use.
 func (a *App) loaded(ctx context.Context, text string) []hub.Match {
-	seen, err := inspect.New(a.Engine).Seen(tool.Caller(ctx))
+	seen, err := inspect.New(a.Engine).Visible(tool.Caller(ctx))
 	if err != nil {
 		return nil // the agent is gone
 	}

@@ -69,7 +69,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
 		}
-		return a.Known().MissingTools(e)
+		return a.Names().MissingTools(e)
 	}
 	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(cmp.Or(w.Config.API.URL, a.settings.urls.URL), nil)
 	logins := &mcp.Logins{Vault: a.logins}
@@ -89,7 +89,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
+		Roots: w.Roots(), Providers: providers, Package: markdown.LocalMachine().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
 	if s.calls, err = a.state.Calls(ctx, a.settings.Secrets, log); err != nil {
@@ -208,7 +208,7 @@ func (a *App) reserved() func(string) bool {
 // stay known when the skill is gone, since results of it may still arrive.
 type remembering struct {
 	skill.Provider
-	known *secret.Known
+	known *secret.Set
 	given *extras
 }
 

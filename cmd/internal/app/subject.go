@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 )
 
-// Known returns what the configuration can name.
-func (a *App) Known() nameset.Names {
+// Names returns what the configuration can name.
+func (a *App) Names() nameset.Names {
 	return nameset.New(a.Workspace.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
 }
 

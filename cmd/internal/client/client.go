@@ -47,8 +47,8 @@ func New(url, admin, key string) *Client {
 	return &Client{Where: url, url: url, admin: cmp.Or(admin, url), key: key, http: &http.Client{}}
 }
 
-// Here returns a client of a gateway in this process: of its handler.
-func Here(handler http.Handler, key string) *Client {
+// Local returns a client of a gateway in this process: of its handler.
+func Local(handler http.Handler, key string) *Client {
 	c := New("http://localhost", "", key)
 	c.Where, c.http.Transport = here, direct{handler}
 	return c

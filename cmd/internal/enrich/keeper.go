@@ -56,7 +56,7 @@ func NewKeeper(c KeeperConfig) *Keeper {
 func (k *Keeper) Look(ctx context.Context) {
 	info, _ := os.Stat(k.File.Path())
 	stamp := filestamp.Of(info)
-	if stamp == k.seen && k.Registry.Catalog().Enriched() != nil {
+	if stamp == k.seen && k.Registry.Catalog().Enrichments() != nil {
 		return
 	}
 	still := k.Steady(k.File.Path())
@@ -72,7 +72,7 @@ func (k *Keeper) Look(ctx context.Context) {
 			k.says = err.Error()
 			k.Log.ErrorContext(ctx, "the texts about tools cannot be used; the previous ones stay in effect", "error", err)
 		}
-		if k.Registry.Catalog().Enriched() != nil {
+		if k.Registry.Catalog().Enrichments() != nil {
 			return
 		}
 	}

@@ -132,7 +132,7 @@ func with(ctx context.Context, open OpenFunc, name string, logins *mcp.Logins, v
 func find(ctx context.Context, w *workdir.Workspace, name string, servers *mcp.Provider) (*mcp.Server, error) {
 	table := skill.NewTable(nil)
 	skill.NewLoader(table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.Here().Load,
+		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.LocalMachine().Load,
 		Variables: skill.Variables{Allowed: w.Config.Skills.Env},
 	}).Load(ctx)
 	for _, e := range table.Snapshot().All() {

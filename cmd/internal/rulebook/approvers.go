@@ -108,7 +108,7 @@ func (a approver) decide(ctx context.Context, of rules.Attempt, chat ChatFunc) r
 // names reports whether the rule names somebody who answers.
 func (a approver) names(ctx context.Context, of rules.Attempt, chat ChatFunc) bool {
 	f := of.Facts
-	person := Of(of.Now).users.Named(f.Sender) != nil
+	person := Of(of.Now).users.ByName(f.Sender) != nil
 	return person && slices.Contains(a.Users, f.Sender) ||
 		person && slices.ContainsFunc(a.Roles, func(role string) bool { return slices.Contains(f.Roles, role) }) ||
 		slices.ContainsFunc(a.chats, func(c chatName) bool {

@@ -136,9 +136,9 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 // nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
-	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied))
+	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.UnsuppliedFacts(supplied), r.calls.UnsuppliedFacts(supplied))
 	for _, a := range r.approvers {
-		list = slices.Concat(list, a.rules.Unknown(c), a.rules.Unsupplied(ofApprovers(supplied)))
+		list = slices.Concat(list, a.rules.Unknown(c), a.rules.UnsuppliedFacts(ofApprovers(supplied)))
 	}
 	return append(list, emptyClaims(r.people, keys, r.channels)...)
 }

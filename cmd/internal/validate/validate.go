@@ -220,7 +220,7 @@ func (v *Validation) file(root *os.Root, folder, dir, name string) {
 	if err == nil {
 		var d markdown.Document
 		d, warnings, err = markdown.Parse(name, text)
-		for _, lacking := range d.Requires.Unmet(markdown.Here()) {
+		for _, lacking := range d.Requires.Unmet(markdown.LocalMachine()) {
 			warnings = append(warnings, skill.Problem{Field: "metadata", Message: lacking + "; the skill is loaded, but not enabled"})
 		}
 	}

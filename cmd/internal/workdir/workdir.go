@@ -73,7 +73,7 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 		return nil, err
 	}
 	if !written {
-		if err := w.Confirmed(w.Text); err != nil {
+		if err := w.CheckTrust(w.Text); err != nil {
 			return nil, err
 		}
 	}
@@ -277,8 +277,8 @@ func (w *Workspace) Confirm(text []byte) (powers []string, err error) {
 	return w.trusts().Confirm(text)
 }
 
-// Confirmed returns a [trust.UnconfirmedError] if a text of the configuration could do more than was confirmed.
-func (w *Workspace) Confirmed(text []byte) error {
+// CheckTrust returns a [trust.UnconfirmedError] if a text of the configuration could do more than was confirmed.
+func (w *Workspace) CheckTrust(text []byte) error {
 	return w.trusts().Check(text, append(w.SkillFolders(), w.FlowFolder()))
 }
 

@@ -70,7 +70,7 @@ func (c *Conversation) Continue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		agent, name, ok := route.Named(s.Key)
+		agent, name, ok := route.AgentOf(s.Key)
 		if !ok || user == "" && len(s.Users) > 0 || c.who.Agent != "" && agent != c.who.Agent || !slices.Contains(s.Channels, channel) {
 			continue
 		}
@@ -272,5 +272,5 @@ func (c *Conversation) complete(ctx context.Context, before string) []string {
 	case last != "":
 		names = c.client.ToolNames(ctx)
 	}
-	return client.Beginning(last, names)
+	return client.WithPrefix(last, names)
 }

@@ -94,7 +94,7 @@ func (c *Conversation) part(text string) string {
 	if text == "" {
 		return ""
 	}
-	return terminal.Indented("  ", ansi.Truncate(strings.TrimSpace(text), maxUnfolded, "…"), c.LineWidth())
+	return terminal.Indent("  ", ansi.Truncate(strings.TrimSpace(text), maxUnfolded, "…"), c.LineWidth())
 }
 
 // await tells a person at a terminal who may decide about a call that waits; its text has been said.

@@ -99,7 +99,7 @@ func (c *Conversation) Resume(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		agent, name, ok := route.Named(s.Key)
+		agent, name, ok := route.AgentOf(s.Key)
 		if ok && strings.HasPrefix(name, runPrefix) && (m.Agent == "" || m.Agent == agent) {
 			m.Agent, m.Session = agent, name
 			return c.show(ctx, m)
@@ -191,7 +191,7 @@ func (r *reply) soFar(ctx context.Context, c *client.Client, m api.Message) {
 		return // the run goes on without it
 	}
 	for _, run := range s.Runs {
-		if agent, name, ok := route.Named(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
+		if agent, name, ok := route.AgentOf(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
 			r.path(run.Flow)
 		}
 	}

@@ -227,7 +227,7 @@ func describeImport(lang string, plan importReport) string {
 			b.WriteString(from + "\n")
 		}
 		if s.Problem != "" {
-			b.WriteString(terminal.Hanging("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
+			b.WriteString(terminal.Hang("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
 			continue
 		}
 		fmt.Fprintf(&b, "  + %s: %s\n", s.Server.Name, terminal.ShortPath(s.Writes))
@@ -235,7 +235,7 @@ func describeImport(lang string, plan importReport) string {
 			b.WriteString("      " + line)
 		}
 		for _, note := range s.Notes {
-			b.WriteString(terminal.Hanging("    * ", note, terminal.Width()))
+			b.WriteString(terminal.Hang("    * ", note, terminal.Width()))
 		}
 		for _, name := range s.Variables {
 			set[name] = append(set[name], s.Server.Name)
@@ -261,5 +261,5 @@ func foldersOf(w *workdir.Workspace) (clientconfig.Folders, error) {
 		return clientconfig.Folders{}, err
 	}
 	settings, err := os.UserConfigDir()
-	return clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.Closed(w)}, err
+	return clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.ClosedPaths(w)}, err
 }

@@ -114,7 +114,7 @@ func DescribeList(lang string, list []Row) string {
 	for i, l := range list {
 		text += lines[i+1]
 		for _, note := range l.notes(lang) {
-			text += terminal.Hanging("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
+			text += terminal.Hang("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
 		}
 	}
 	if !slices.ContainsFunc(list, func(l Row) bool { return l.State != notRunning }) {
