@@ -207,14 +207,14 @@ func (g *Agents) CheckNames(a *Agent, m message.Mail, s session.Session) error {
 		return nil
 	}
 	m.Skill = ""
-	seen := g.Seen(a, m, s)
+	seen := g.Visible(a, m, s)
 	for _, name := range skills {
 		if g.Roster.CheckSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
 			return roster.UnknownSkill(name, slices.Collect(seen.OfferedSkills()))
 		}
 	}
 	if m.Skill = skill; skill != "" && len(tools) > 0 {
-		seen = g.Seen(a, m, s)
+		seen = g.Visible(a, m, s)
 	}
 	for _, target := range tools {
 		members, _ := seen.Catalog().Members(catalog.Skill{Tools: []string{target}})
@@ -287,7 +287,7 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 }
 
 // flow begins the workflow that a message names in its session, and returns the plan of the
-// one that runs there; nil when none does. One that was removed meanwhile is [workflow.Gone]:
+// one that runs there; nil when none does. One that was removed meanwhile is [workflow.MissingPlan]:
 // its work is not done without its phases.
 func (g *Agents) flow(m message.Mail, s *session.Session) *workflow.Plan {
 	if m.Workflow != "" {
@@ -315,5 +315,5 @@ func (g *Agents) plan(name string) *workflow.Plan {
 	if p, ok := g.Workflows().Get(name); ok {
 		return p
 	}
-	return workflow.Gone(name)
+	return workflow.MissingPlan(name)
 }

@@ -41,8 +41,8 @@ func CheckKey(key session.Key) error {
 	return nil
 }
 
-// Begun returns the agent and the message of a session's open turn, without its text.
-func (g *Agents) Begun(s session.Session) (*Agent, message.Mail, error) {
+// OpenTurn returns the agent and the message of a session's open turn, without its text.
+func (g *Agents) OpenTurn(s session.Session) (*Agent, message.Mail, error) {
 	m, err := message.Read(s.Turn.Request)
 	if err != nil {
 		return nil, m, err

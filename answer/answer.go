@@ -164,7 +164,7 @@ func (w *Answers) may(
 func (w *Answers) Decide(
 	ctx context.Context, s session.Session, m message.Mail, text approval.Command,
 ) (answer message.Mail, says string, err error) {
-	found, said, err := w.config.Approvals.Meant(ctx, s, text)
+	found, said, err := w.config.Approvals.Resolve(ctx, s, text)
 	if err == nil {
 		err = w.may(ctx, s.Key, m, found, &said)
 	}
@@ -177,7 +177,7 @@ func (w *Answers) Decide(
 		m.Wait, m.IdempotencyKey, m.History = false, "", nil
 		m.Reply = nil // the turn replies where it was asked
 	}
-	return m, approval.Taken(said, found.Question != "", language), nil
+	return m, approval.Acknowledgement(said, found.Question != "", language), nil
 }
 
 // Expire answers for the people what nobody has answered in time: the calls are refused,
@@ -271,7 +271,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	if apart != nil {
 		s.Turn.Request = apart.Request
 	}
-	a, begun, err := w.config.Agents.Begun(s)
+	a, begun, err := w.config.Agents.OpenTurn(s)
 	if err != nil {
 		return nil, begun, err
 	}
@@ -314,7 +314,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 const waited = "[system: people have decided about a call of yours that waited for an approval. Its result comes next; tell the user.]"
 
 // apartOf returns the call that one answer is for, if it waits apart from the turns of a session.
-func apartOf(s session.Session, answers []session.Answer) *session.Apart {
+func apartOf(s session.Session, answers []session.Answer) *session.ApartCall {
 	if len(answers) != 1 {
 		return nil
 	}

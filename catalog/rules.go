@@ -79,8 +79,8 @@ func (c *Catalog) WhySkillDenied(f *chat.Facts, place int) string {
 	return ""
 }
 
-// ruled holds the rules of a catalog, and their guard once it is needed.
-type ruled struct {
+// ruleset holds the rules of a catalog, and their guard once it is needed.
+type ruleset struct {
 	rules Rules
 	once  sync.Once
 	guard Guard

@@ -195,7 +195,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Log = panics.Counted(cfg.Log)
+	cfg.Log = panics.CountIn(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{holder: rand.Text(), health: health.New(cfg.Log, cfg.Now)}
 	cfg.Store = e.health.Watch(cfg.Store)
@@ -231,7 +231,7 @@ func New(cfg Config) (*Engine, error) {
 	var err error
 	e.agents, err = agent.New(agent.Host{
 		Store: cfg.Store, People: e.people, Catalog: e.Catalog,
-		Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
+		Selector: selector, Voting: e.learner.AddVotes, Selection: cfg.Selection,
 		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
 	}, cfg.Agents)
 	if err != nil {
@@ -275,8 +275,8 @@ func New(cfg Config) (*Engine, error) {
 // Inbox returns the messages that were accepted.
 func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
 
-// Running returns the turns that run in this process, the oldest first.
-func (e *Engine) Running() []live.Turn { return e.live.Turns() }
+// RunningTurns returns the turns that run in this process, the oldest first.
+func (e *Engine) RunningTurns() []live.Turn { return e.live.Turns() }
 
 // Outbox returns the replies that are still to be delivered.
 func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
@@ -330,9 +330,9 @@ func (e *Engine) Expire(ctx context.Context) error {
 	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx), e.inquiries.Attend(ctx))
 }
 
-// Refused returns why messages are refused now: when the engine stops, all places are taken, or the
+// Refusals returns why messages are refused now: when the engine stops, all places are taken, or the
 // store cannot be read or takes nothing. None means that the engine can answer.
-func (e *Engine) Refused(ctx context.Context) []health.Cause {
+func (e *Engine) Refusals(ctx context.Context) []health.Cause {
 	return e.health.Causes(ctx, e.config.Store, e.box.Stopping())
 }
 

@@ -19,8 +19,8 @@ const maxSteered = 8
 var errTaken = errors.New("the running turn has taken the message in")
 
 // taken is how a message ends that the running turn took in.
-func taken(lang string) *turn.Done {
-	return &turn.Done{Reply: phrase.In(lang, "(taken into the answer that is being written)"), Taken: true}
+func taken(lang string) *turn.End {
+	return &turn.End{Reply: phrase.In(lang, "(taken into the answer that is being written)"), Taken: true}
 }
 
 // steering returns the messages that the running turn can take in: the next ones of its

@@ -70,7 +70,7 @@ type (
 )
 
 // Search asks the registry. An empty text lists what is new.
-func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	query, path := url.Values{"limit": {strconv.Itoa(limit)}}, "skills"
 	if strings.TrimSpace(text) != "" {
 		query.Set("q", text)
@@ -83,10 +83,10 @@ func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, 
 	if err := c.json(ctx, c.at(query, "api", "v1", path), &answer); err != nil {
 		return nil, err
 	}
-	var list []Found
+	var list []Match
 	for _, r := range slices.Concat(answer.Results, answer.Items) {
 		if checkSlug(r.Slug) == nil { // otherwise it could not be installed
-			list = append(list, Found{
+			list = append(list, Match{
 				Registry: c.name, Name: r.Slug, Owner: cmp.Or(r.Handle, r.Owner.Handle),
 				Version: cmp.Or(r.Version, r.Latest.Version), Description: cmp.Or(r.Summary, r.Name),
 			})

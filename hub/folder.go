@@ -67,7 +67,7 @@ func (f *Folder) Name() string { return f.name }
 var archiveEndings = []string{".zip", ".tar.gz", ".tgz"}
 
 // Search reads the manifests in the folder.
-func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	root, err := f.open()
 	if err != nil {
 		return nil, err
@@ -77,12 +77,12 @@ func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", f.name, ErrUnavailable, err)
 	}
-	var all []Found
+	var all []Match
 	for _, d := range list[:min(len(list), maxListed)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found := Found{Registry: f.name, Name: d.Name()}
+		found := Match{Registry: f.name, Name: d.Name()}
 		for _, ending := range archiveEndings {
 			found.Name = strings.TrimSuffix(found.Name, ending)
 		}

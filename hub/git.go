@@ -52,19 +52,19 @@ func archiveAddress(template, repository, version string) string {
 }
 
 // Search downloads the repositories and reads their manifests.
-func (g *Git) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (g *Git) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	repositories := g.repositories
 	if first, rest, _ := strings.Cut(strings.TrimSpace(text), " "); isRepository(first) {
 		repositories, text = []string{first}, rest
 	}
-	var list []Found
+	var list []Match
 	for _, repository := range repositories[:min(len(repositories), maxRepositories)] {
 		found, _, err := g.skills(ctx, archiveAddress(g.template, repository, ""))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", repository, err)
 		}
 		for _, s := range found {
-			list = append(list, Found{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
+			list = append(list, Match{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
 		}
 	}
 	return Best(list, text, limit), nil

@@ -45,7 +45,7 @@ func (o Options) report(name, step string, done, total int64) {
 // Install installs a skill from a source. The error wraps [ErrInstalled],
 // [ErrRefused], [ErrUnavailable] or skill.ErrNotFound, or is a [*NeedsYesError];
 // the folder is then as it was before.
-func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) (done *Installed, err error) {
+func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) (done *Installation, err error) {
 	err = in.alone(ctx, func(p *place) error {
 		done, err = in.install(ctx, p, s, ref, o)
 		return err
@@ -53,7 +53,7 @@ func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) 
 	return done, err
 }
 
-func (in *Installer) install(ctx context.Context, p *place, s Source, ref Ref, o Options) (*Installed, error) {
+func (in *Installer) install(ctx context.Context, p *place, s Source, ref Ref, o Options) (*Installation, error) {
 	if err := free(p, ref.Name, o); err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func consent(r *Release, origin *Origin, flags []scan.Flag, o Options) error {
 }
 
 // commit puts the checked skill in place.
-func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installed, error) {
+func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installation, error) {
 	if err := writeOrigin(p.Root, fresh, origin); err != nil {
 		return nil, err
 	}
@@ -279,5 +279,5 @@ func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installed, er
 	}
 	in.c.Log.Info("skill installed", "skill", origin.Name, "registry", origin.Registry, "version", origin.Version, "source", origin.Location)
 	o.report(origin.Name, "done", 0, 0)
-	return &Installed{Name: origin.Name, Origin: origin}, nil
+	return &Installation{Name: origin.Name, Origin: origin}, nil
 }

@@ -129,7 +129,7 @@ func (in *Installer) lookupAddress(ctx context.Context, source, words, version s
 
 // List returns the skills in the folder by name, with the files that were changed
 // since they were installed. A missing folder has no skills.
-func (in *Installer) List(ctx context.Context) ([]Installed, error) {
+func (in *Installer) List(ctx context.Context) ([]Installation, error) {
 	root, err := os.OpenRoot(in.c.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -142,7 +142,7 @@ func (in *Installer) List(ctx context.Context) ([]Installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Installed
+	var list []Installation
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (in *Installer) List(ctx context.Context) ([]Installed, error) {
 		}
 		one, err := inspect(root, d.Name())
 		if err != nil {
-			one = Installed{Name: d.Name(), Changed: []string{archive.Record}}
+			one = Installation{Name: d.Name(), Changed: []string{archive.Record}}
 		}
 		list = append(list, one)
 	}
@@ -163,8 +163,8 @@ func (in *Installer) List(ctx context.Context) ([]Installed, error) {
 }
 
 // inspect reads what is known about an installed skill.
-func inspect(root *os.Root, name string) (Installed, error) {
-	one := Installed{Name: name}
+func inspect(root *os.Root, name string) (Installation, error) {
+	one := Installation{Name: name}
 	o, err := readOrigin(root, name)
 	if err != nil || o == nil {
 		return one, err
@@ -178,12 +178,12 @@ func inspect(root *os.Root, name string) (Installed, error) {
 }
 
 // installed returns a skill that was installed from a source.
-func installed(p *place, name string) (Installed, error) {
+func installed(p *place, name string) (Installation, error) {
 	if err := checkSlug(name); err != nil {
-		return Installed{}, err
+		return Installation{}, err
 	}
 	if _, err := p.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		return Installed{}, fmt.Errorf("%s: %w is installed", name, skill.ErrNotFound)
+		return Installation{}, fmt.Errorf("%s: %w is installed", name, skill.ErrNotFound)
 	}
 	one, err := inspect(p.Root, name)
 	if err == nil && one.Origin == nil {

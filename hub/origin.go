@@ -51,9 +51,9 @@ type Origin struct {
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// Installed is a skill in the folder. Origin is nil if it was not installed from a
+// Installation is a skill in the folder. Origin is nil if it was not installed from a
 // source.
-type Installed struct {
+type Installation struct {
 	Name   string  `json:"name"`
 	Origin *Origin `json:"origin,omitempty"`
 	// Changed are the files that were changed, added or removed since, by name.

@@ -19,7 +19,7 @@ type Source interface {
 	// Name is the source's name in commands and in the record of a skill.
 	Name() string
 	// Search returns at most limit skills that match a text, the best first.
-	Search(ctx context.Context, text string, limit int) ([]Found, error)
+	Search(ctx context.Context, text string, limit int) ([]Match, error)
 	// Resolve returns what a reference means now. It returns skill.ErrNotFound if
 	// nothing has that name. After any other error it is unknown whether the skill
 	// may be installed, so it may not.
@@ -99,8 +99,8 @@ func checkSlug(slug string) error {
 	return nil
 }
 
-// Found is a skill that a search has found.
-type Found struct {
+// Match is a skill that a search has found.
+type Match struct {
 	Registry    string `json:"registry,omitempty"` // the source's name
 	Name        string `json:"name"`
 	Owner       string `json:"owner,omitempty"`
@@ -110,7 +110,7 @@ type Found struct {
 }
 
 // Words returns the name under which [Installer.Lookup] finds the skill.
-func (f Found) Words() string {
+func (f Match) Words() string {
 	switch {
 	case f.Owner == "":
 		return f.Name

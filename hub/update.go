@@ -156,7 +156,7 @@ func ownVersion(p *place, folder string) string {
 }
 
 // lower is the refusal of an older skill.
-func lower(p *place, one Installed, origin *Origin) error {
+func lower(p *place, one Installation, origin *Origin) error {
 	describe := func(o *Origin, folder string) string {
 		version, own := cmp.Or(o.Version, "no version"), ownVersion(p, folder)
 		if own != "" && own != o.Version {

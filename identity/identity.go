@@ -203,16 +203,16 @@ func (u *Users) All() []User {
 	return u.list
 }
 
-// Named returns the user with a name, or nil.
-func (u *Users) Named(name string) *User {
+// ByName returns the user with a name, or nil.
+func (u *Users) ByName(name string) *User {
 	if u == nil {
 		return nil
 	}
 	return u.named[name]
 }
 
-// Claiming returns the user with an identity such as telegram:42, or nil.
-func (u *Users) Claiming(identity string) *User {
+// ByIdentity returns the user with an identity such as telegram:42, or nil.
+func (u *Users) ByIdentity(identity string) *User {
 	if u == nil {
 		return nil
 	}

@@ -277,10 +277,10 @@ func (k *Keys) Find(secret string) (found Key, ok bool) {
 // when the key may not be used: its person is gone, two persons claim it, or it belongs
 // to nobody and has no power of its own.
 func (u *Users) Owner(key Key) (*User, bool) {
-	claimed := u.Claiming(KeyChannel + ":" + key.Name)
+	claimed := u.ByIdentity(KeyChannel + ":" + key.Name)
 	if key.User == "" {
 		return claimed, claimed != nil || key.Operator || key.ForOthers
 	}
-	user := u.Named(key.User)
+	user := u.ByName(key.User)
 	return user, user != nil && (claimed == nil || claimed == user)
 }

@@ -57,7 +57,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 		i.Key, i.Digest = message.Hash(key), m.Digest()
 	}
 	if m.Joins() {
-		i.Key, i.Digest = b.Passing(m), m.Digest()
+		i.Key, i.Digest = b.JoinKey(m), m.Digest()
 	}
 	if m.Trace == "" && b.config.Tracer != nil { // the turn of another message sends it
 		m.Trace = span.Parent(ctx)
@@ -116,9 +116,9 @@ func (b *Inbox) Newest(id int64, m message.Mail) message.Mail {
 	return m
 }
 
-// Passing is the key of a message that others may join: those of the same client, sender and
+// JoinKey is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
-func (b *Inbox) Passing(m message.Mail) string {
+func (b *Inbox) JoinKey(m message.Mail) string {
 	user := b.config.People.Sender(m.Caller()).Record()
 	return store.Passing + message.Hash([]string{m.Client, string(m.To), user, m.Digest()})
 }
@@ -194,7 +194,7 @@ var (
 // Item returns a message of the inbox, or [ErrNoItem].
 func (b *Inbox) Item(ctx context.Context, id int64) (Item, error) {
 	i, err := b.unended(ctx, id)
-	return Shown(i), err
+	return View(i), err
 }
 
 func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
@@ -205,8 +205,8 @@ func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
 	return i, err
 }
 
-// Shown returns an item of the inbox as operators see it.
-func Shown(i store.Item) Item {
+// View returns an item of the inbox as operators see it.
+func View(i store.Item) Item {
 	s := Item{
 		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted,
 	}

@@ -142,7 +142,7 @@ type Message struct {
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
-	// Offer are the tools that the client brings: their calls are handed to it, see [turn.Done], and
+	// Offer are the tools that the client brings: their calls are handed to it, see [turn.End], and
 	// Results are those of calls that wait for them. With a History they are its newest messages instead.
 	Offer   clienttool.Offer `json:"client_tools,omitzero"`
 	Results []chat.Result    `json:"results,omitempty"`

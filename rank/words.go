@@ -32,7 +32,7 @@ func fold(text string) string {
 		case r >= 0xFF01 && r <= 0xFF5E:
 			r -= 0xFEE0
 		case r >= 0x4E00 && r <= 0x9FFF:
-			r = lexicon.Simplified(r)
+			r = lexicon.Simplify(r)
 		}
 		switch sign, ok := isSign(r); {
 		case ok && betweenNumbers(text, i):

@@ -282,26 +282,26 @@ func (r Redactor) Error(err error) error {
 		return nil
 	}
 	if text := err.Error(); r.Text(text) != text {
-		return &redacted{r.Text(text), err}
+		return &redaction{r.Text(text), err}
 	}
 	return err
 }
 
-type redacted struct {
+type redaction struct {
 	text string
 	err  error
 }
 
-func (e *redacted) Error() string { return e.text }
+func (e *redaction) Error() string { return e.text }
 
-func (e *redacted) Unwrap() error { return e.err }
+func (e *redaction) Unwrap() error { return e.err }
 
 // Writer returns a writer that hides the secrets in each text that it writes to w, and those in
 // addresses, see [URLs]. It is for logs: a handler of package slog writes one record at a time.
-func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
+func (k *Set) Writer(w io.Writer) io.Writer { return &writer{k, w} }
 
 type writer struct {
-	known *Known
+	known *Set
 	to    io.Writer
 }
 

@@ -102,8 +102,8 @@ func TestConsoleSpeed(t *testing.T) {
 // shelf is a registry with one skill.
 type shelf struct{ offer hub.Offer }
 
-func (s shelf) Find(context.Context, string, string, int) ([]hub.Found, []error) {
-	return []hub.Found{{Registry: s.offer.Registry, Name: s.offer.Name, Description: "Says hello"}}, nil
+func (s shelf) Find(context.Context, string, string, int) ([]hub.Match, []error) {
+	return []hub.Match{{Registry: s.offer.Registry, Name: s.offer.Name, Description: "Says hello"}}, nil
 }
 
 func (s shelf) Lookup(context.Context, string, string, string) (hub.Source, hub.Ref, error) {
@@ -114,11 +114,11 @@ func (s shelf) Offer(context.Context, hub.Source, hub.Ref, hub.Options) (hub.Off
 	return s.offer, nil
 }
 
-func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installed, error) {
+func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installation, error) {
 	if o.Only != s.offer.Sum || !o.Accept {
 		return nil, hub.ErrRefused
 	}
-	return &hub.Installed{Name: ref.Name}, nil
+	return &hub.Installation{Name: ref.Name}, nil
 }
 
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
@@ -171,7 +171,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return api.Texts{File: "enriched.jsonl", After: `{"tool":"` + e.Tool + `","examples":["` + e.Example + `"]}`, Saved: e.Save}, nil
 	}, Ranking: func() api.Ranking {
-		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.Judged{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
+		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.FittingGain{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
 	}}
 	bare := catalog.NewRegistry(nil)
 	if err := bare.Register(tool.Func(tool.Definition{Name: "clock", Description: "Say the time of a weekly report"}, func(context.Context, struct{}) (string, error) { return "now", nil })); err != nil {

@@ -198,7 +198,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/tasks", Operator, "a Task in, and out with its id", own.AddTask},
 		{"POST /admin/tasks/{id}/{change}", Operator, "pause, resume or run it now: {} in, the Task out", own.ChangeTask},
 		{"DELETE /admin/tasks/{id}", Operator, "remove it", own.RemoveTask},
-		{"GET /admin/running", Operator, "the turns that run in this process: channel, tools called so far and tokens so far", own.Running},
+		{"GET /admin/running", Operator, "the turns that run in this process: channel, tools called so far and tokens so far", own.RunningTurns},
 		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
 		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},

@@ -179,7 +179,7 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 	if err := schema.Validate(args); err != nil {
 		return err
 	}
-	return schema.Misnamed(args)
+	return schema.CheckNames(args)
 }
 
 // allowSkill judges the activation of a skill, or the reading of one of its files.

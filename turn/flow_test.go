@@ -117,7 +117,7 @@ func TestNothingGoesOnBehindAPhase(t *testing.T) {
 	t.Parallel()
 	r := catalog.NewRegistry(nil)
 	deploy := tool.Func(tool.Definition{Name: "deploy"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-		if finish, ok := tool.Later(ctx); ok {
+		if finish, ok := tool.Defer(ctx); ok {
 			finish(tool.Failure("no room"))
 			return chat.Result{Text: "deploying", Pending: true}, nil
 		}

@@ -90,9 +90,9 @@ func describeReport(lang string, report []doctor.Finding, width int) string {
 		case f.Section == doctor.Gap:
 			mark = "!   "
 		}
-		b.WriteString(terminal.Hanging(mark+"  "+terminal.Padded(phrase.Word(lang, f.Check), 13)+" ", f.Says, width))
+		b.WriteString(terminal.Hang(mark+"  "+terminal.Pad(phrase.Word(lang, f.Check), 13)+" ", f.Says, width))
 		if f.Do != "" {
-			b.WriteString(terminal.Hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
+			b.WriteString(terminal.Hang(strings.Repeat(" ", 17)+"→  ", f.Do, width))
 		}
 	}
 	return b.String()

@@ -255,7 +255,7 @@ func examplesGateway(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), w, app.Config{Secrets: &secret.Known{}, Version: "v1.0.0", Log: slog.New(slog.DiscardHandler), Stored: true, Records: true})
+	a, err := app.New(t.Context(), w, app.Config{Secrets: &secret.Set{}, Version: "v1.0.0", Log: slog.New(slog.DiscardHandler), Stored: true, Records: true})
 	if err != nil {
 		t.Fatal(err)
 	}

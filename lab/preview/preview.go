@@ -185,9 +185,9 @@ func (b Book) look(p inspect.PastTurn) outlook {
 	if ok {
 		o.facts.User = name
 	}
-	u := b.Users.Named(p.User)
+	u := b.Users.ByName(p.User)
 	if u == nil && ok {
-		u = b.Users.Claiming(p.User)
+		u = b.Users.ByIdentity(p.User)
 	}
 	if u != nil {
 		o.facts.User, o.facts.Sender = u.Name, u.Name

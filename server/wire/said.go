@@ -17,9 +17,9 @@ func Arguments(text string) json.RawMessage {
 	return quoted
 }
 
-// Said completes a message with the conversation that a client sends, of which the last message is
+// Complete completes a message with the conversation that a client sends, of which the last message is
 // the question. If etui keeps the conversation, only what comes after its last answer is new.
-func Said(m *engine.Message, history []chat.Message) error {
+func Complete(m *engine.Message, history []chat.Message) error {
 	if len(history) == 0 {
 		return fmt.Errorf("%w: there is no message of the user", engine.ErrInvalid)
 	}

@@ -62,7 +62,7 @@ type Config struct {
 	// Stored, the conversations are read where they are, beside any other process.
 	Records bool
 	// Secrets collects the secrets that the configuration and the skills bring.
-	Secrets *secret.Known
+	Secrets *secret.Set
 	// Version is the version of etui that clients and servers are told.
 	Version string
 	// Log receives what an operator should know; nil discards.
@@ -81,7 +81,7 @@ type App struct {
 	// HTTP serves the engine and its admin API.
 	HTTP *server.Server
 	// Misnamed are names that name nothing, without those that are refused.
-	Misnamed nameset.Misnamed
+	Mistakes nameset.Mistakes
 	// Warnings name mistakes in the configuration that stop nothing, and configured
 	// features that are unavailable here. They are not logged.
 	Warnings []error
@@ -124,7 +124,7 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Log = panics.Counted(c.Log)
+	c.Log = panics.CountIn(c.Log)
 	a := &App{Workspace: w, settings: c, pdfs: pdf.New()}
 	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
 	if err := a.open(ctx); err != nil {
@@ -298,8 +298,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 		return nil, err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
-	if err := a.Misnamed.Err(); err != nil {
+	a.Mistakes = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
+	if err := a.Mistakes.Err(); err != nil {
 		return nil, err
 	}
 	if err := book.Apply(a.Config.Registry, a.Config.Workflows); err != nil {

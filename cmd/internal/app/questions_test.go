@@ -71,9 +71,9 @@ func demoWith(tb testing.TB, authors, written bool) *catalog.Catalog {
 		tb.Fatal(err)
 	}
 	if written {
-		texts := map[string]catalog.Enriched{}
+		texts := map[string]catalog.Enrichment{}
 		for name, t := range demo.Texts() {
-			texts[name] = catalog.Enriched{Texts: t}
+			texts[name] = catalog.Enrichment{Texts: t}
 		}
 		r.Enrich(texts)
 	}

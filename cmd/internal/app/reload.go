@@ -49,7 +49,7 @@ type reloader struct {
 	environ  []string
 	app      *App
 	registry *catalog.Registry
-	secrets  *secret.Known
+	secrets  *secret.Set
 	skills   *skills
 	gateway  *engine.Engine
 	steady   func(path string) (still func() bool)
@@ -131,7 +131,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if waits := (*trust.Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
+			if waits := (*trust.UnconfirmedError)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
 				changed()
 			}
 			r.lookAtKeys(ctx)
@@ -286,7 +286,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	still := r.steady(r.app.Workspace.FlowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
 	if err == nil {
-		err = r.app.Workspace.Confirmed(text)
+		err = r.app.Workspace.CheckTrust(text)
 	}
 	if err != nil {
 		return err

@@ -47,8 +47,8 @@ func New(url, admin, key string) *Client {
 	return &Client{Where: url, url: url, admin: cmp.Or(admin, url), key: key, http: &http.Client{}}
 }
 
-// Here returns a client of a gateway in this process: of its handler.
-func Here(handler http.Handler, key string) *Client {
+// Local returns a client of a gateway in this process: of its handler.
+func Local(handler http.Handler, key string) *Client {
 	c := New("http://localhost", "", key)
 	c.Where, c.http.Transport = here, direct{handler}
 	return c
@@ -62,16 +62,16 @@ func (c *Client) Admin() string { return c.admin }
 
 // HTTP returns the gateway's address, and what reaches it with the client's key.
 func (c *Client) HTTP() (address string, web *http.Client) {
-	return c.url, &http.Client{Transport: keyed{c.http, c.key}}
+	return c.url, &http.Client{Transport: keyTransport{c.http, c.key}}
 }
 
-// keyed sends requests with a key.
-type keyed struct {
+// keyTransport sends requests with a key.
+type keyTransport struct {
 	http *http.Client
 	key  string
 }
 
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k keyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if k.key != "" {
 		r.Header.Set("Authorization", "Bearer "+k.key)

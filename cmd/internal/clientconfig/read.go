@@ -20,8 +20,8 @@ import (
 	"github.com/etui-run/etui/cmd/internal/install"
 )
 
-// Found is a server that a client has.
-type Found struct {
+// Entry is a server that a client has.
+type Entry struct {
 	// Client is empty for a file that a person named and that is in no client's place.
 	Client string `json:"client,omitempty"`
 	File   string `json:"file"`
@@ -53,7 +53,7 @@ type Reader struct {
 func NewReader(f Folders) *Reader { return &Reader{f, map[string]string{}} }
 
 // Read returns the servers in a file, sorted by name.
-func (r *Reader) Read(file string) ([]Found, error) {
+func (r *Reader) Read(file string) ([]Entry, error) {
 	f := r.folders
 	all, err := decode(file)
 	if err != nil {
@@ -70,9 +70,9 @@ func (r *Reader) Read(file string) ([]Found, error) {
 	if len(entries) > maxServers {
 		return nil, fmt.Errorf("%s has %d servers, at most %d are read", file, len(entries), maxServers)
 	}
-	var found []Found
+	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		x := translation{Reader: r, found: Found{Client: f.clientOf(file), File: file, Name: name}, names: map[string]bool{}}
+		x := translation{Reader: r, found: Entry{Client: f.clientOf(file), File: file, Name: name}, names: map[string]bool{}}
 		x.found.Server.Name = cleanName(name)
 		x.server(entries[name])
 		found = append(found, x.result())

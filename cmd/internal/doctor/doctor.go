@@ -118,10 +118,10 @@ func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(
 		says = phrase.In(lang, "no %s; everything has its default value", w.File)
 	}
 	add("configuration", nil, says)
-	if url := w.Running().URL; url != "" {
+	if url := w.Instance().URL; url != "" {
 		add("gateway", nil, phrase.In(lang, "running at %s", url))
 		asking, done := context.WithTimeout(ctx, 5*time.Second)
-		gateway := client.New(url, "", cmp.Or(w.Running().Key, string(w.Config.API.Key)))
+		gateway := client.New(url, "", cmp.Or(w.Instance().Key, string(w.Config.API.Key)))
 		now, err := gateway.Status(asking)
 		addGateway(lang, add, now, err)
 		done()
@@ -207,7 +207,7 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	probe := s.Channels.Probe
-	if at := s.Workspace.Running().URL; at != "" {
+	if at := s.Workspace.Instance().URL; at != "" {
 		gateway := client.New(at, "", string(s.Workspace.Config.API.Key))
 		probe = func(ctx context.Context, name string) (string, error) {
 			var x server.ChannelAccount

@@ -129,10 +129,10 @@ func parseLine(text []byte) (l Line, err error) {
 }
 
 // Texts returns lines as a registry takes them.
-func Texts(lines map[string]Line) map[string]catalog.Enriched {
-	texts := make(map[string]catalog.Enriched, len(lines))
+func Texts(lines map[string]Line) map[string]catalog.Enrichment {
+	texts := make(map[string]catalog.Enrichment, len(lines))
 	for key, l := range lines {
-		e := catalog.Enriched{Texts: l.Texts, For: l.For}
+		e := catalog.Enrichment{Texts: l.Texts, For: l.For}
 		if l.Edited() {
 			e.For = ""
 		}

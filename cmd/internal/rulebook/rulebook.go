@@ -39,7 +39,7 @@ func Compile(c *config.Config) (*Book, error) {
 func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
-		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned}
+		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace}
 	}
 	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
@@ -136,9 +136,9 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 // nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
-	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied))
+	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.UnsuppliedFacts(supplied), r.calls.UnsuppliedFacts(supplied))
 	for _, a := range r.approvers {
-		list = slices.Concat(list, a.rules.Unknown(c), a.rules.Unsupplied(ofApprovers(supplied)))
+		list = slices.Concat(list, a.rules.Unknown(c), a.rules.UnsuppliedFacts(ofApprovers(supplied)))
 	}
 	return append(list, emptyClaims(r.people, keys, r.channels)...)
 }

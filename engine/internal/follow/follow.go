@@ -18,7 +18,7 @@ type news struct {
 	Await    *session.Await `json:"await,omitempty"`
 	Progress *turn.Progress `json:"progress,omitempty"`
 	Result   *chat.Result   `json:"result,omitempty"`
-	Done     *turn.Done     `json:"done,omitempty"`
+	Done     *turn.End      `json:"done,omitempty"`
 
 	Phase *turn.PhaseEvent `json:"phase,omitempty"`
 }
@@ -48,7 +48,7 @@ type Follower struct {
 	// Yield hands an event over as it is.
 	Yield func(turn.Event, error) bool
 	// Done is how another process said that the message ended.
-	Done *turn.Done
+	Done *turn.End
 	// Gone says that the sender has gone.
 	Gone bool
 

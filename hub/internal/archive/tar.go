@@ -58,7 +58,7 @@ func (a *tarArchive) walk(f func(string, *tar.Header, io.Reader) error) error {
 	if a.part != nil {
 		limit = maxRepository
 	}
-	t := tar.NewReader(&limited{z, limit})
+	t := tar.NewReader(&limitedReader{z, limit})
 	for range a.part.maxEntries() + 1 {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -91,14 +91,14 @@ func (a *tarArchive) Each(f func(int, io.Reader) error) error {
 	})
 }
 
-// limited fails at its limit instead of ending with io.EOF, which would hide
+// limitedReader fails at its limit instead of ending with io.EOF, which would hide
 // that there is more.
-type limited struct {
+type limitedReader struct {
 	r    io.Reader
 	left int64
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errors.New("it unpacks to more than is allowed")
 	}
