@@ -37,6 +37,13 @@ await stranger.goto(address + "/console/tools");
 await stranger.waitForSelector("main.door");
 await accessible(stranger, "the door");
 
+// Who has the door open pastes the link there.
+const [at] = link.split("#");
+await stranger.goto(at);
+await stranger.waitForSelector("main.door");
+await stranger.evaluate((to) => { location.href = to; }, at + "#" + "A".repeat(26));
+await stranger.waitForSelector("main.door [role=alert]"); // it is no longer good
+
 // A link signs in, and the address forgets it.
 const page = await open(first);
 await page.goto(link);
