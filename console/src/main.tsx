@@ -62,7 +62,7 @@ function Shell() {
               {t[titles[view as keyof typeof titles] ?? (view as "live")]}
             </Link>
           ))}
-          <hr className="card" hidden />
+          {session.data.who.role !== "viewer" && <a href="/chat" target="_blank" rel="noopener">{t.chat_.title} ↗</a>}
           <p className="soft">{session.data.who.name} · {word(session.data.who.role)}</p>
           <Choices />
         </nav>

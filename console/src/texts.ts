@@ -87,7 +87,7 @@ const en = {
     nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
     settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
   },
-  hide: "Hide these steps", runsThere: "runs", tokensLess: "tokens saved",
+  firstKey: "Before that, write its key into .env beside etui.yaml, and start etui again:", demoTools: "Or try the tools of the demo", hide: "Hide these steps", runsThere: "runs", tokensLess: "tokens saved",
   words: {} as Record<string, string>, // states, risks, roles and modes, as the API writes them
   doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
   noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
@@ -170,7 +170,7 @@ const zh: typeof en = {
     nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
     settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
   },
-  hide: "隐藏这些步骤", runsThere: "运行中", tokensLess: "节省的词元",
+  firstKey: "在此之前，把它的密钥写入 etui.yaml 旁边的 .env，并重新启动 etui：", demoTools: "或者试用演示的工具", hide: "隐藏这些步骤", runsThere: "运行中", tokensLess: "节省的词元",
   words: {
     read: "读取", write: "写入", destructive: "破坏性", waiting: "等待", parked: "已搁置", answered: "回复中", loaded: "已加载", enabled: "已启用", disabled: "已停用",
     removed: "已移除", trying: "正在连接", connected: "已连接", away: "无法连接", stopped: "已停止", viewer: "查看者", operator: "操作员", owner: "所有者",

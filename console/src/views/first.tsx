@@ -11,6 +11,9 @@ description: Issues and milestones.
 provider: mcp
 endpoint: https://tracker.example.com/mcp`;
 
+// keys are the variables that the examples take from the environment.
+const keys: Record<string, string> = { model: "OPENAI_API_KEY", channel: "TELEGRAM_TOKEN" };
+
 // few is how many tools etui brings, at most.
 const few = 60;
 
@@ -35,10 +38,13 @@ export function First({ status: s, channels }: { status: Schemas["Status"]; chan
               <>
                 <p className="soft">{t.writeFile} <code>skills/tracker.yaml</code></p>
                 <pre>{server}</pre>
-                <p><Link to="/skills">{t.skills}</Link></p>
+                <p><Link to="/skills">{t.skills}</Link> · <Link to="/rules" search={{ example: "tools" } as never}>{t.demoTools}</Link></p>
               </>
             ) : (
-              <p>{t.writes} <code>{s.configuration?.file.split(/[\\/]/).pop() ?? "etui.yaml"}</code> · <Link to="/rules" search={{ example: name } as never}>{t.openEditor}</Link></p>
+              <>
+                <p>{t.writes} <code>{s.configuration?.file.split(/[\\/]/).pop() ?? "etui.yaml"}</code> · <Link to="/rules" search={{ example: name } as never}>{t.openEditor}</Link></p>
+                {keys[name] && <><p className="soft">{t.firstKey}</p><pre>{keys[name]}=…</pre></>}
+              </>
             )}
           </li>
         ))}

@@ -30,7 +30,8 @@ export function Sessions() {
       </div>
       <Card>
         {found.error && <Failure error={found.error} />}
-        <div className="scroll" tabIndex={0} role="region" aria-label={t.sessions}>
+        {found.data && !found.data.pages[0].sessions?.length && <p className="soft">{t.nothing}</p>}
+        <div className="scroll" tabIndex={0} role="region" aria-label={t.sessions} hidden={!found.data?.pages[0].sessions?.length}>
           <table>
             <thead><tr><th scope="col">{t.title}</th><th scope="col" className="hide">{t.user}</th><th scope="col" className="hide">{t.channel}</th><th scope="col" className="number">{t.messages}</th><th scope="col">{t.updated}</th></tr></thead>
             <tbody>

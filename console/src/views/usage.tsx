@@ -135,6 +135,7 @@ function Summed({ list, side }: { list: Past[]; side: Side }) {
   const events = (kinds: [string, (x: Past) => number | undefined][]) => overTime(list.flatMap((x): Event[] => kinds.map(([kind, n]) => ({ time: x.time, kind, n: n(x) ?? 0 }))));
   const priced = list.some((x) => x.cost);
   const seconds = (ms: number) => (ms < 0 ? "–" : `${(ms / 1000).toFixed(1)} s`);
+  if (!list.length) return <p className="soft">{t.nothing}</p>;
   return (
     <>
       <Chart {...events([[t.tokensSent, (x) => x.tokens], [t.tokensSaved, (x) => x.saved]])} label={t.tokensOver} />
