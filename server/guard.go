@@ -66,7 +66,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			wire.Refuse(w, http.StatusTooManyRequests, "too many wrong API keys from this address")
 			return
 		}
-		if needed != Open { // no page has it as a frame, a script or a style, and no browser keeps it
+		if needed != Open || strings.HasSuffix(pattern, " /console/session") { // no page has it as a frame, a script or a style, and no browser keeps it
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			w.Header().Set("X-Frame-Options", "DENY")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

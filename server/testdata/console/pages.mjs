@@ -14,7 +14,7 @@ const wrong = (text) => { failures++; console.log(text); };
 async function open(context) {
   const page = await context.newPage();
   // Refusals are a part of the tests, and Chromium itself styles what replaces a selection in the editor.
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409)|ERR_INTERNET_DISCONNECTED|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409|410)|ERR_INTERNET_DISCONNECTED|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
   return page;
