@@ -28,11 +28,13 @@ func forged() [][]string {
 		{"Origin", "http://evil.example", "X-HTTP-Method-Override", "GET", "X-Method-Override", "GET"},
 		{"Origin", "http://evil.example", "Content-Type", "text/plain"},
 		{"Origin", "http://evil.example", "Content-Type", "application/x-www-form-urlencoded"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"},
+		{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"},
 	}
 }
 
-// TestForgedRequests: a page of another site changes nothing and reads nothing, whatever it sends. Without an Origin
-// a browser shows it no answer, which no frame shows, either.
+// TestForgedRequests: a page of another site changes nothing and reads nothing, whatever it sends. A browser shows
+// it no answer to a request without an Origin, which no frame shows, either; only a link may be one.
 func TestForgedRequests(t *testing.T) {
 	s := newServer(t, server.Config{}, nil)
 	for _, route := range s.Routes() {
@@ -46,7 +48,7 @@ func TestForgedRequests(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
-			changes, asks := method != http.MethodGet, r.Header.Get("Origin") != ""
+			changes, asks := method != http.MethodGet, r.Header.Get("Origin")+r.Header.Get("Sec-Fetch-Mode") != ""
 			if toChannel := strings.HasPrefix(path, "/channels/"); !toChannel && w.Code != http.StatusForbidden && (changes || asks && route.Access != server.Open) {
 				t.Errorf("%s with %v: %d", route.Pattern, header, w.Code)
 			}

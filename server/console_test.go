@@ -60,7 +60,9 @@ func (b *browser) signIn(secret string) {
 	if err := json.NewDecoder(resp.Body).Decode(&who); err != nil || resp.StatusCode != http.StatusOK {
 		b.t.Fatalf("the link gave %d, %v", resp.StatusCode, err)
 	}
-	b.proof = who.Proof
+	if b.proof = who.Proof; resp.Header.Get("Cache-Control") != "no-store" {
+		b.t.Error("a browser may keep the proof")
+	}
 }
 
 // link makes a link as a program on the gateway's machine.

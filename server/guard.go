@@ -66,7 +66,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			wire.Refuse(w, http.StatusTooManyRequests, "too many wrong API keys from this address")
 			return
 		}
-		if needed != Open { // no page has it as a frame, a script or a style, and no browser keeps it
+		if needed != Open || strings.HasSuffix(pattern, " /console/session") { // no page has it as a frame, a script or a style, and no browser keeps it
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			w.Header().Set("X-Frame-Options", "DENY")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -125,10 +125,11 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	})
 }
 
-// crosses reports whether the page of another site sends a request, with a GET, too, unless the route is open.
-// Links have no origin.
+// crosses reports whether the page of another site sends a request, with a GET, too, unless the route is open or
+// the request is that of a link. A picture's has no origin, and the page reads no answer, but each would cost work.
 func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) bool {
-	if needed != Open && r.Header.Get("Origin") != "" && r.Method != http.MethodOptions {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	if needed != Open && (r.Header.Get("Origin") != "" || mode != "" && mode != "navigate") && r.Method != http.MethodOptions {
 		asked := *r
 		asked.Method = http.MethodPost
 		r = &asked

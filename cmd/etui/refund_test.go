@@ -146,6 +146,9 @@ func (s *shop) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case last.Role == "tool":
 		delta["content"] = "result: " + word(text)
+	case strings.Contains(text, "take your time"):
+		<-r.Context().Done()
+		return
 	case order != nil:
 		delta = map[string]any{"tool_calls": []any{map[string]any{
 			"index": 0, "id": id, "type": "function", "function": map[string]any{"name": "refund", "arguments": `{"order":` + order[1] + `}`},

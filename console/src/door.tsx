@@ -25,9 +25,9 @@ export function Door({ ways, error }: { ways: Schemas["SignedIn"]; error?: Error
             })}>{t.atProvider} {ways.provider}</button>
           </p>
         )}
+        {here && <><p>{t.signInHow}</p><pre>etui console</pre></>}
         {(here || ways.keys) && <KeyForm label={here ? t.signInKey : t.operatorsKey} attempt={attempt} here={here} />}
-        <p className={here ? undefined : "soft"}>{here ? t.signInHow : ways.keys || ways.provider ? t.doorElsewhere : t.noWay}</p>
-        <pre>etui console</pre>
+        {!here && <><p className="soft">{ways.keys || ways.provider ? t.doorElsewhere : t.noWay}</p><pre>etui console</pre></>}
       </div>
     </main>
   );

@@ -6,11 +6,13 @@ import { answer, api, Refused, signIn } from "./api";
 import { Door } from "./door";
 import { Failure } from "./parts";
 import "./style.css";
-import { type Language, LanguageContext, useTexts } from "./texts";
+import { type Language, LanguageContext, useTexts, useWord } from "./texts";
 import { Live } from "./views/live";
 
 const views = ["live", "what-if", "tools", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "schedule", "channels", "people", "keys", "audit"] as const;
 const titles = { "what-if": "whatIf", workflows: "flows" } as const;
+
+const secretOf = (hash: string) => /^#([A-Z2-7]{20,})$/.exec(hash)?.[1];
 
 // begin signs in with the secret at the end of a link, which the browser does not send by itself, or
 // with what a provider sent back. The address forgets both first.
@@ -22,15 +24,18 @@ async function begin() {
     if (!said("code")) throw new Error(said("error").replace(/[^a-z_]/g, "").slice(0, 40) || "?"); // a text of anybody
     return signIn({ code: said("code"), state: said("state"), issuer: said("iss") });
   }
-  const secret = location.hash.slice(1);
-  if (!/^[A-Z2-7]{20,}$/.test(secret)) return;
+  const secret = secretOf(location.hash);
+  if (!secret) return;
   history.replaceState(null, "", location.pathname);
   await signIn({ secret });
 }
+// A link that is opened in a tab with the page changes nothing but the end of the address.
+addEventListener("hashchange", () => secretOf(location.hash) && location.reload());
 const begun = begin().catch((error: Error) => error);
 
 function Shell() {
   const t = useTexts();
+  const word = useWord();
   const [open, setOpen] = useState(false);
   const session = useQuery({
     queryKey: ["session"],
@@ -57,8 +62,8 @@ function Shell() {
               {t[titles[view as keyof typeof titles] ?? (view as "live")]}
             </Link>
           ))}
-          <hr className="card" hidden />
-          <p className="soft">{session.data.who.name} · {session.data.who.role}</p>
+          {session.data.who.role !== "viewer" && <a href="/chat" target="_blank" rel="noopener">{t.chat_.title} ↗</a>}
+          <p className="soft">{session.data.who.name} · {word(session.data.who.role)}</p>
           <Choices />
         </nav>
       </header>

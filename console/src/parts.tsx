@@ -1,8 +1,8 @@
 import { useQueryClient, type UseQueryResult, useMutation } from "@tanstack/react-query";
 import { type ColumnDef, flexRender, getCoreRowModel, type SortingState, useReactTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useContext, useDeferredValue, useId, useMemo, useRef, useState } from "react";
-import { LanguageContext, useTexts } from "./texts";
+import { Fragment, type ReactNode, useContext, useDeferredValue, useId, useMemo, useRef, useState } from "react";
+import { LanguageContext, useTexts, useWord } from "./texts";
 
 export function Page({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
@@ -78,7 +78,18 @@ export function Badge({ kind, children }: { kind: "good" | "bad" | "warn" | "sof
   return <span className={"badge " + kind}>{children}</span>;
 }
 
-export const riskKind = (risk?: string) => (risk === "destructive" || risk === "danger" ? "bad" : risk === "write" || risk === "exec" ? "warn" : "soft");
+// Names lists names of tools. Long ones break, after an underscore.
+export function Names({ of }: { of: string[] }) {
+  return of.map((name, i) => <Fragment key={i}>{i > 0 && ", "}{name.match(/.{11,}?_(?=.)|.+$/g)?.map((part, at) => <Fragment key={at}>{at > 0 && <wbr />}{part}</Fragment>)}</Fragment>);
+}
+
+// Risk says what a tool may do.
+export function Risk({ of: risk }: { of?: string }) {
+  const word = useWord();
+  return risk ? <Badge kind={riskKind(risk)}>{word(risk)}</Badge> : null;
+}
+
+const riskKind = (risk?: string) => (risk === "destructive" ? "bad" : risk === "write" ? "warn" : "soft");
 
 // pick returns the rows that contain a text, in the order of a column.
 function pick<T>(rows: T[], columns: ColumnDef<T, any>[], search: string, [by]: SortingState): T[] {

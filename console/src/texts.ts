@@ -87,6 +87,8 @@ const en = {
     nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
     settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
   },
+  firstKey: "Before that, write its key into .env beside etui.yaml, and start etui again:", demoTools: "Or try the tools of the demo", hide: "Hide these steps", runsThere: "runs", tokensLess: "tokens saved",
+  words: {} as Record<string, string>, // states, risks, roles and modes, as the API writes them
   doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
   noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
   stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
@@ -168,6 +170,13 @@ const zh: typeof en = {
     nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
     settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
   },
+  firstKey: "在此之前，把它的密钥写入 etui.yaml 旁边的 .env，并重新启动 etui：", demoTools: "或者试用演示的工具", hide: "隐藏这些步骤", runsThere: "运行中", tokensLess: "节省的词元",
+  words: {
+    read: "读取", write: "写入", destructive: "破坏性", waiting: "等待", parked: "已搁置", answered: "回复中", loaded: "已加载", enabled: "已启用", disabled: "已停用",
+    removed: "已移除", trying: "正在连接", connected: "已连接", away: "无法连接", stopped: "已停止", viewer: "查看者", operator: "操作员", owner: "所有者",
+    user: "用户", assistant: "助手", tool: "工具", system: "系统", auto: "自动", direct: "直接", preselect: "预选", bridge: "桥接", native: "原生", full: "完整", lite: "精简",
+    custom: "自定义", clean: "未见问题", suspicious: "可疑", unsigned: "未签名", verified: "签名有效", builtin: "内置",
+  },
   doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "管理员的密钥",
   noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
   stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
@@ -179,3 +188,9 @@ export const LanguageContext = createContext<Language>("en");
 
 // useTexts returns etui's own words in the language of the page.
 export const useTexts = () => catalogues[useContext(LanguageContext)];
+
+// useWord returns a function that says a word of the API, such as a state, in the language of the page.
+export const useWord = () => {
+  const { words } = useTexts();
+  return (word?: string) => words[word ?? ""] ?? word;
+};

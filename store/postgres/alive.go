@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -47,8 +49,9 @@ type process struct {
 }
 
 func newProcess(db *database) *process {
+	host, _ := os.Hostname() // people read the name; what is random makes it one of its own
 	return &process{
-		db: db, holder: rand.Text(), left: make(chan struct{}, 1),
+		db: db, holder: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()), left: make(chan struct{}, 1),
 		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{},
 		told: map[int64]*transcript{}, heard: map[int64]*listener{}, watched: map[chan struct{}]string{},
 		asked: map[int64]chan struct{}{}, interruptions: make(chan store.Interruption, maxInterruptions),

@@ -95,7 +95,7 @@ function Waiting({ about: a, decide }: { about: Schemas["SessionAwait"]; decide:
   const say = (answer: string) => decide({ approved: true, text: answer });
   return (
     <section className="card waits">
-      <p>{a.question || c.waits} {!a.question && <b className="mono">{a.tool}</b>} {a.risk && <span className="badge warn">{a.risk}</span>}</p>
+      <p>{a.question || c.waits} {!a.question && <b className="mono">{a.tool}</b>} {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
       {a.arguments && <pre tabIndex={0}>{a.arguments}</pre>}
       {a.question && !!a.choices?.length && <p className="row">{a.choices.map((choice) => <button key={choice} onClick={() => say(choice)}>{choice}</button>)}</p>}
       {a.question && !a.choices?.length && (

@@ -1,7 +1,7 @@
-import { useEffect, useRef } from "react";
+import { useContext, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useTexts } from "../texts";
+import { LanguageContext, useTexts } from "../texts";
 
 export type Series = { label: string; values: number[] };
 
@@ -16,6 +16,7 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
   const t = useTexts();
   const place = useRef<HTMLDivElement>(null);
   const shown = few(series, t.others);
+  const language = useContext(LanguageContext);
   const text = JSON.stringify([times, shown, lines]);
   useEffect(() => {
     const [times, shown, lines] = JSON.parse(text) as [number[], Series[], boolean];
@@ -34,7 +35,7 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
       {
         width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
         scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-        axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
+        axes: [{ stroke: colours.color, grid: { show: false }, values: (_, at, _axis, _space, step) => moments(at, step, language === "zh" ? "zh-CN" : "en-GB") }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
         series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
       },
       [times, ...stacked.map((s) => s.values)],
@@ -43,7 +44,7 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
     const resize = new ResizeObserver(([entry]) => chart.setSize({ width: entry.contentRect.width, height: 200 }));
     resize.observe(place.current);
     return () => { resize.disconnect(); chart.destroy(); };
-  }, [text]);
+  }, [text, language]);
   if (!times.length) return <p className="soft">{t.nothing}</p>;
   const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
   return (
@@ -52,6 +53,14 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
       <ul className="legend">{shown.map((s, i) => <li key={s.label} className={"series-" + i}>{s.label} {sums && <span className="soft">{amount(total(s))}</span>}</li>)}</ul>
     </>
   );
+}
+
+// moments writes times below a chart, with the day below the first one of it.
+function moments(times: number[], step: number, locale: string): string[] {
+  const day = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+  const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: step < 60 ? "2-digit" : undefined, hourCycle: "h23" });
+  const days = times.map((time) => day.format(time * 1000));
+  return times.map((time, i) => (step >= 86_400 ? days[i] : clock.format(time * 1000) + (days[i] === days[i - 1] ? "" : "\n" + days[i])));
 }
 
 // few keeps the greatest series, and adds the others up.

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card } from "../parts";
 import { useTexts } from "../texts";
@@ -10,17 +11,24 @@ description: Issues and milestones.
 provider: mcp
 endpoint: https://tracker.example.com/mcp`;
 
+// keys are the variables that the examples take from the environment.
+const keys: Record<string, string> = { model: "OPENAI_API_KEY", channel: "TELEGRAM_TOKEN" };
+
+// few is how many tools etui brings, at most.
+const few = 60;
+
 // First leads from an empty workspace to a working agent. It is shown while there are no tools but
-// those of etui itself, and no model but the offline one.
+// those of etui itself, until the other steps are done or somebody hides it.
 export function First({ status: s, channels }: { status: Schemas["Status"]; channels: number }) {
   const t = useTexts();
   const model = s.agents?.some((a) => a.models?.some((m) => m.model !== "offline")) ?? false;
-  const tools = useQuery({ queryKey: ["tools"], enabled: !model, queryFn: () => answer(api.GET("/api/tools")) });
-  if (model || !tools.data || tools.data.some((x) => x.source !== "builtin")) return null;
-  const steps: [keyof typeof t.steps, boolean][] = [["model", false], ["tools", false], ["channel", channels > 0], ["rule", (s.rules?.length ?? 0) + (s.policy?.length ?? 0) > 0]];
+  const [hidden, hide] = useState(() => !!localStorage.first);
+  const tools = useQuery({ queryKey: ["tools"], enabled: !hidden && s.tools <= few, queryFn: () => answer(api.GET("/api/tools", { params: { query: { brief: "true" } } })) });
+  const steps: [keyof typeof t.steps, boolean][] = [["model", model], ["tools", false], ["channel", channels > 0], ["rule", (s.rules?.length ?? 0) + (s.policy?.length ?? 0) > 0]];
+  if (hidden || s.tools > few || !tools.data || tools.data.some((x) => x.source !== "builtin") || steps.every(([name, done]) => done || name === "tools")) return null;
   return (
     <Card title={t.firstTitle}>
-      <p className="soft">{t.firstHow}</p>
+      <p className="row"><span className="soft">{t.firstHow}</span> <button onClick={() => { localStorage.first = "hidden"; hide(true); }}>{t.hide}</button></p>
       <ol className="steps">
         {steps.map(([name, done]) => (
           <li key={name}>
@@ -30,10 +38,13 @@ export function First({ status: s, channels }: { status: Schemas["Status"]; chan
               <>
                 <p className="soft">{t.writeFile} <code>skills/tracker.yaml</code></p>
                 <pre>{server}</pre>
-                <p><Link to="/skills">{t.skills}</Link></p>
+                <p><Link to="/skills">{t.skills}</Link> · <Link to="/rules" search={{ example: "tools" } as never}>{t.demoTools}</Link></p>
               </>
             ) : (
-              <p>{t.writes} <code>{s.configuration?.file.split(/[\\/]/).pop() ?? "etui.yaml"}</code> · <Link to="/rules" search={{ example: name } as never}>{t.openEditor}</Link></p>
+              <>
+                <p>{t.writes} <code>{s.configuration?.file.split(/[\\/]/).pop() ?? "etui.yaml"}</code> · <Link to="/rules" search={{ example: name } as never}>{t.openEditor}</Link></p>
+                {keys[name] && <><p className="soft">{t.firstKey}</p><pre>{keys[name]}=…</pre></>}
+              </>
             )}
           </li>
         ))}

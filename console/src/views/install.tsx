@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { answer, api } from "../api";
 import { Badge, Card, Failure } from "../parts";
-import { useTexts } from "../texts";
+import { useTexts, useWord } from "../texts";
 
 // Install finds skills in registries, shows what one would write and what to look at in it, and installs it.
 export function Install() {
@@ -20,6 +20,7 @@ export function Install() {
     mutationFn: () => answer(api.POST("/admin/skills/install", { body: { ...look.variables!, sum: look.data!.sum, accept } })),
     onSuccess: () => client.invalidateQueries(),
   });
+  const word = useWord();
   const o = look.data;
   const doubtful = !!o && ((o.flags?.length ?? 0) > 0 || o.verdict === "suspicious");
   const error = install.error ?? look.error ?? find.error;
@@ -48,7 +49,7 @@ export function Install() {
       )}
       {o && (
         <div className="said tool" role="status">
-          <p className="row"><b>{o.name}</b> {o.version} <Badge kind={o.verdict === "clean" ? "good" : "warn"}>{o.verdict}</Badge> <Badge kind={o.signature === "verified" ? "good" : "soft"}>{o.signature}</Badge> <span className="soft">{o.registry} {o.location} {o.signer}</span></p>
+          <p className="row"><b>{o.name}</b> {o.version} <Badge kind={o.verdict === "clean" ? "good" : "warn"}>{word(o.verdict)}</Badge> <Badge kind={o.signature === "verified" ? "good" : "soft"}>{word(o.signature)}</Badge> <span className="soft">{o.registry} {o.location} {o.signer}</span></p>
           {o.reason && <p className="warn">{o.reason}</p>}
           <p>{t.wouldWrite}</p>
           <ul className="mono">{o.files?.map((f) => <li key={f}>skills/{o.name}/{f}</li>)}</ul>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api";
-import { Act, Badge, Card, Failure, Loaded, Page, riskKind, Rows, useTime } from "../parts";
+import { Act, Badge, Card, Failure, Loaded, Page, Names, Risk, Rows, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { Waiting } from "./waiting";
 
@@ -23,7 +23,7 @@ export function Schedule() {
               { id: "text", header: t.text, accessorKey: "text" },
               { id: "when", header: t.when, accessorKey: "when", cell: ({ row }) => <code>{row.original.when}</code> },
               { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", meta: "hide" },
-              { id: "next", header: t.next, accessorFn: (x) => x.next ?? "", cell: ({ row }) => (row.original.paused ? "–" : time(row.original.next)) },
+              { id: "next", header: t.next, accessorFn: (x) => x.next ?? "", meta: "when", cell: ({ row }) => (row.original.paused ? "–" : time(row.original.next)) },
               {
                 id: "act", header: "", enableSorting: false,
                 cell: ({ row: { original: x } }) => (
@@ -58,7 +58,7 @@ export function Channels() {
                 { id: "received", header: t.received, accessorKey: "received", meta: "number" },
                 { id: "sent", header: t.sent, accessorKey: "sent", meta: "number" },
                 { id: "waiting", header: t.inbox, accessorKey: "waiting", meta: "number hide" },
-                { id: "since", header: t.time, accessorFn: (c) => c.since ?? "", meta: "hide", cell: ({ row }) => time(row.original.since) },
+                { id: "since", header: t.time, accessorFn: (c) => c.since ?? "", meta: "when hide", cell: ({ row }) => time(row.original.since) },
               ]} />
             </Card>
             {[...(s.waiting ?? []), ...(s.paired ?? [])].length > 0 && (
@@ -106,7 +106,7 @@ export function Keys() {
             <Rows rows={keys ?? []} label={t.keys} columns={[
               { id: "name", header: t.name, accessorKey: "name" },
               { id: "user", header: t.user, accessorFn: (k) => k.user ?? (k.operator ? t.operator : "") },
-              { id: "created", header: t.created, accessorKey: "created", cell: ({ row }) => time(row.original.created) },
+              { id: "created", header: t.created, accessorKey: "created", meta: "when", cell: ({ row }) => time(row.original.created) },
               { id: "problem", header: t.error, accessorFn: (k) => k.problem ?? "", meta: "hide" },
               { id: "act", header: "", enableSorting: false, cell: ({ row: { original: k } }) => <Act label={t.revoke} ask={k.name} act={() => answer(api.DELETE("/admin/keys/{name}", { params: { path: { name: k.name } } }))} /> },
             ]} />
@@ -134,11 +134,11 @@ export function Audit() {
         <Loaded query={found}>
           {(list) => (
             <Rows rows={list ?? []} label={t.audit} columns={[
-              { id: "time", header: t.time, accessorKey: "time", cell: ({ row }) => time(row.original.time) },
-              { id: "tool", header: t.tool, accessorFn: (d) => d.tool ?? d.kind },
+              { id: "time", header: t.time, accessorKey: "time", meta: "when", cell: ({ row }) => time(row.original.time) },
+              { id: "tool", header: t.tool, accessorFn: (d) => d.tool ?? d.kind, meta: "whole", cell: ({ row: { original: d } }) => <Names of={[d.tool ?? d.kind]} /> },
               { id: "allowed", header: t.state, accessorFn: (d) => String(d.allowed), cell: ({ row: { original: d } }) => <Badge kind={d.allowed ? "good" : "bad"}>{d.allowed ? t.allowed : t.refused}</Badge> },
               { id: "user", header: t.user, accessorFn: (d) => d.user ?? "" },
-              { id: "risk", header: t.risk, accessorFn: (d) => d.risk ?? "", meta: "hide", cell: ({ row: { original: d } }) => d.risk && <Badge kind={riskKind(d.risk)}>{d.risk}</Badge> },
+              { id: "risk", header: t.risk, accessorFn: (d) => d.risk ?? "", meta: "hide", cell: ({ row }) => <Risk of={row.original.risk} /> },
               { id: "reason", header: t.reason, accessorFn: (d) => [d.rule, d.reason].filter(Boolean).join(": "), meta: "hide" },
             ]} />
           )}

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { answer, api } from "../api";
-import { Act, Badge, Card, Figure, Loaded, Page, Rows, useTime } from "../parts";
-import { useTexts } from "../texts";
+import { answer, api, type Schemas } from "../api";
+import { Act, Badge, Card, Figure, Loaded, Names, Page, Rows, useTime } from "../parts";
+import { useTexts, useWord } from "../texts";
 import { First } from "./first";
 import { Waiting } from "./waiting";
 
@@ -23,10 +23,10 @@ function Latest({ every }: { every: number }) {
             { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", meta: "hide" },
             { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
             { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
-            { id: "tools", header: t.tools, accessorFn: (x) => x.calls?.map((c) => c.tool).join(", ") ?? "", meta: "hide" },
+            { id: "tools", header: t.tools, accessorFn: (x) => x.calls?.map((c) => c.tool).join(", ") ?? "", meta: "whole hide", cell: ({ row }) => <Names of={row.original.calls?.map((c) => c.tool) ?? []} /> },
             { id: "tokens", header: t.tokensInOut, accessorFn: (x) => x.input ?? 0, meta: "number", cell: ({ row: { original: x } }) => (x.requests ? `${x.input ?? 0} / ${x.output ?? 0}` : "–") },
             { id: "took", header: t.latency, accessorFn: (x) => x.took_ms ?? 0, meta: "number", cell: ({ row: { original: x } }) => (x.took_ms ? `${(x.took_ms / 1000).toFixed(1)} s` : "–") },
-            { id: "time", header: t.time, accessorKey: "time", meta: "hide", cell: ({ row }) => time(row.original.time) },
+            { id: "time", header: t.time, accessorKey: "time", meta: "when hide", cell: ({ row }) => time(row.original.time) },
           ]} />
         )}
       </Loaded>
@@ -35,22 +35,21 @@ function Latest({ every }: { every: number }) {
 }
 
 // Running shows the turns that run in the process that answers: what they did so far, with a stop for each.
-function Running({ every }: { every: number }) {
+function Running({ turns }: { turns: Schemas["LiveTurn"][] }) {
   const t = useTexts();
   const time = useTime();
-  const found = useQuery({ queryKey: ["running"], queryFn: () => answer(api.GET("/admin/running")), refetchInterval: every });
-  if (!found.data?.length) return null;
+  if (!turns.length) return null;
   return (
-    <Card title={<>{t.running} ({found.data.length})</>}>
-      <Rows rows={found.data} label={t.running} filter={false} columns={[
+    <Card title={<>{t.running} ({turns.length})</>}>
+      <Rows rows={turns} label={t.running} filter={false} columns={[
         { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", cell: ({ row: { original: x } }) => (x.item ? <Link to={`/sessions/${encodeURIComponent(x.session)}`}>{x.user || x.session}</Link> : x.user || x.session) },
         { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
         { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
-        { id: "tools", header: t.tools, accessorKey: "calls", cell: ({ row: { original: x } }) => (
-          <>{x.calls > (x.tools?.length ?? 0) && "… "}{x.tools?.map((name, i, all) => <span key={i}>{i > 0 && ", "}{name === x.running && i === all.lastIndexOf(name) ? <Badge kind="good">{name}</Badge> : name}</span>)}</>
+        { id: "tools", header: t.tools, accessorKey: "calls", meta: "whole", cell: ({ row: { original: x } }) => (
+          <>{x.calls > (x.tools?.length ?? 0) && "… "}{x.tools?.map((name, i, all) => <span key={i}>{i > 0 && ", "}{name === x.running && i === all.lastIndexOf(name) ? <Badge kind="good">{name}</Badge> : <Names of={[name]} />}</span>)}</>
         ) },
         { id: "tokens", header: t.tokensInOut, accessorKey: "input", meta: "number", cell: ({ row: { original: x } }) => `${x.input} / ${x.output}` },
-        { id: "began", header: t.time, accessorKey: "began", meta: "hide", cell: ({ row }) => time(row.original.began) },
+        { id: "began", header: t.time, accessorKey: "began", meta: "when hide", cell: ({ row }) => time(row.original.began) },
         { id: "stop", header: "", enableSorting: false, cell: ({ row: { original: x } }) => x.item ? <Act label={t.stop} act={() => answer(api.POST("/admin/sessions/{key}/stop", { params: { path: { key: x.session } }, body: {} }))} /> : null },
       ]} />
     </Card>
@@ -60,6 +59,7 @@ function Running({ every }: { every: number }) {
 // Servers shows whether the servers that bring tools answer.
 function Servers() {
   const t = useTexts();
+  const word = useWord();
   const found = useQuery({ queryKey: ["skills"], queryFn: () => answer(api.GET("/admin/skills")), refetchInterval: 10_000 });
   const servers = found.data?.skills?.filter((s) => s.server) ?? [];
   if (!servers.length) return null;
@@ -67,7 +67,7 @@ function Servers() {
     <Card title={t.servers}>
       {servers.map((s) => {
         const now = s.server as { phase?: string; error?: string; tools?: unknown };
-        return <p key={s.name} className="row"><Badge kind={now.error || s.state !== "enabled" ? "bad" : "good"}>{s.state === "enabled" ? now.phase : s.state}</Badge> {s.name} <span className="soft">{now.error ?? s.why}</span></p>;
+        return <p key={s.name} className="row"><Badge kind={now.error || s.state !== "enabled" ? "bad" : "good"}>{word(s.state === "enabled" ? now.phase : s.state)}</Badge> {s.name} <span className="soft">{now.error ?? s.why}</span></p>;
       })}
     </Card>
   );
@@ -76,12 +76,18 @@ function Servers() {
 // Live shows what runs and what waits, and is read again every two seconds.
 export function Live() {
   const t = useTexts();
+  const word = useWord();
   const time = useTime();
   const every = 2_000;
   const status = useQuery({ queryKey: ["status"], queryFn: () => answer(api.GET("/api/status")), refetchInterval: every });
   const inbox = useQuery({ queryKey: ["inbox"], queryFn: () => answer(api.GET("/admin/inbox")), refetchInterval: every });
+  const running = useQuery({ queryKey: ["running"], queryFn: () => answer(api.GET("/admin/running")), refetchInterval: every });
   const sessions = useQuery({ queryKey: ["sessions", "latest"], queryFn: () => answer(api.GET("/admin/sessions", { params: { query: { limit: "12" } } })), refetchInterval: every });
   const channels = useQuery({ queryKey: ["channels"], queryFn: () => answer(api.GET("/admin/channels")), refetchInterval: every });
+  const here = new Set(running.data?.map((r) => r.item));
+  const waits = (inbox.data ?? []).filter((i) => !here.has(i.id));
+  // Turns of a session run one after the other: of those that another process has, its first one runs.
+  const runs = (i: Schemas["InboxItem"]) => !!i.process && i.state === "waiting" && !waits.some((o) => o.session === i.session && o.state === "waiting" && o.id < i.id);
   return (
     <Page title={t.live}>
       <Loaded query={status}>
@@ -91,8 +97,8 @@ export function Live() {
             <div className="card figures">
               <Figure value={s.tools} label={t.tools} />
               <Figure value={s.agents?.length ?? 0} label={t.agents} />
-              <Figure value={inbox.data?.length ?? 0} label={t.inbox} />
-              <Figure value={sessions.data?.sessions?.length ?? 0} label={t.conversations} />
+              <Figure value={here.size + waits.filter(runs).length} label={t.running} />
+              <Figure value={waits.filter((i) => !runs(i)).length} label={t.inbox} />
             </div>
             {(s.refused?.length ?? 0) > 0 && <p role="alert" className="card bad">{t.refusing} {s.refused?.map((r) => `${r.cause} (${r.error})`).join(", ")}</p>}
             {s.configuration?.error && <p role="alert" className="card bad">{s.configuration.file}: {s.configuration.error}</p>}
@@ -100,7 +106,7 @@ export function Live() {
               {s.agents?.map((a) => (
                 <Card key={a.name} title={<>{t.agent} {a.name}</>}>
                   <p>
-                    {a.active} {t.of} {a.tools} {t.tools.toLowerCase()} {t.active} · {a.mode}
+                    {a.active} {t.of} {a.tools} {t.tools.toLowerCase()} {t.active} · {word(a.mode)}
                     {a.skill && <> · {t.skill} {a.skill}</>}
                   </p>
                   <p className="row">
@@ -130,14 +136,14 @@ export function Live() {
           </>
         )}
       </Loaded>
-      <Running every={every} />
+      <Running turns={running.data ?? []} />
       <Waiting />
       <Latest every={every} />
-      {(inbox.data?.length ?? 0) > 0 && (
+      {waits.length > 0 && (
         <Card title={t.inbox}>
-          {inbox.data?.slice(0, shown).map((i) => (
+          {waits.slice(0, shown).map((i) => (
             <div key={i.id} className="said user">
-              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`, i.process && `${t.elsewhere} ${i.process}`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{i.state}</Badge> {i.reason}</p>
+              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`, i.process && `${t.elsewhere} ${i.process}`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : runs(i) ? "good" : "soft"}>{runs(i) ? t.runsThere : word(i.state)}</Badge> {i.reason}</p>
               <div className="row">
                 {i.state === "parked" ? (
                   <>
@@ -150,17 +156,17 @@ export function Live() {
               </div>
             </div>
           ))}
-          {(inbox.data?.length ?? 0) > shown && <p className="soft">{inbox.data!.length - shown} {t.more.toLowerCase()}</p>}
+          {waits.length > shown && <p className="soft">{waits.length - shown} {t.more.toLowerCase()}</p>}
         </Card>
       )}
       <Card title={t.conversations}>
         <Loaded query={sessions}>
           {(page) => page.sessions?.length ? (
-            <ul>
+            <ul className="plain">
               {page.sessions.map((s) => (
                 <li key={s.key}>
                   <Link to={`/sessions/${encodeURIComponent(s.key)}`}>{s.title || s.key}</Link>{" "}
-                  <span className="soft">{s.users?.join(", ")} · {s.channels?.join(", ")} · {s.messages} · {time(s.updated)}</span>
+                  <span className="soft">{[s.users?.join(", "), s.channels?.join(", "), `${s.messages} ${t.messages.toLowerCase()}`, time(s.updated)].filter(Boolean).join(" · ")}</span>
                 </li>
               ))}
             </ul>

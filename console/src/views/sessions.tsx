@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Act, Badge, Card, Failure, Loaded, Page, useTime } from "../parts";
-import { useTexts } from "../texts";
+import { useTexts, useWord } from "../texts";
 import { asMarkdown, whole } from "./export";
 import { download, Files } from "./files";
 import { straight, Text } from "./markdown";
@@ -30,7 +30,8 @@ export function Sessions() {
       </div>
       <Card>
         {found.error && <Failure error={found.error} />}
-        <div className="scroll" tabIndex={0} role="region" aria-label={t.sessions}>
+        {found.data && !found.data.pages[0].sessions?.length && <p className="soft">{t.nothing}</p>}
+        <div className="scroll" tabIndex={0} role="region" aria-label={t.sessions} hidden={!found.data?.pages[0].sessions?.length}>
           <table>
             <thead><tr><th scope="col">{t.title}</th><th scope="col" className="hide">{t.user}</th><th scope="col" className="hide">{t.channel}</th><th scope="col" className="number">{t.messages}</th><th scope="col">{t.updated}</th></tr></thead>
             <tbody>
@@ -40,7 +41,7 @@ export function Sessions() {
                   <td className="hide">{s.users?.join(", ")}</td>
                   <td className="hide">{s.channels?.join(", ")}</td>
                   <td className="number">{s.messages}</td>
-                  <td>{time(s.updated)}</td>
+                  <td className="when">{time(s.updated)}</td>
                 </tr>
               ))}
             </tbody>
@@ -123,12 +124,13 @@ function spentOn(said: Schemas["ChatMessage"][], at: number) {
 function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: Schemas["ChatExpense"][] }) {
   const t = useTexts();
   const time = useTime();
+  const word = useWord();
   const [open, setOpen] = useState(false);
   const why = m.why as Schemas["SelectionCompact"] | undefined | null;
   const files = [...(m.files ?? []), ...(m.result?.view?.files ?? [])];
   return (
     <div className={"said " + m.role}>
-      <p className="soft">{[m.role, m.user, m.channel, time(m.time)].filter(Boolean).join(" · ")} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
+      <p className="soft">{[word(m.role), m.user, m.channel, time(m.time)].filter(Boolean).join(" · ")} {m.refused && <Badge kind="bad">{t.refused}</Badge>}</p>
       {m.text && <Text text={m.text} />}
       {m.note && <p className="soft">{m.note}</p>}
       {m.calls?.map((c) => (
@@ -147,7 +149,7 @@ function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: S
       {files.length > 0 && <Files files={files} />}
       {why && (
         <details onToggle={(e) => setOpen(e.currentTarget.open)}>
-          <summary className="soft">{t.why} {t.saved} {savedTokens(why)} {t.tokens}</summary>
+          <summary className="soft">{t.why} {savedTokens(why).toLocaleString()} {t.tokensLess}</summary>
           {open && <Why compact={why} spent={spent} />}
         </details>
       )}

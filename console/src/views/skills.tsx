@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
-import { Act, Badge, Card, Loaded, Page, riskKind, useTime } from "../parts";
-import { useTexts } from "../texts";
+import { Act, Badge, Card, Loaded, Page, Risk, useTime } from "../parts";
+import { useTexts, useWord } from "../texts";
 import { Chart, overTime } from "./chart";
 import { Difference } from "./diff";
 import { Install } from "./install";
@@ -36,6 +36,7 @@ export function Skills() {
 
 function Skill({ skill: s }: { skill: Schemas["AdminSkillStatus"] }) {
   const t = useTexts();
+  const word = useWord();
   const time = useTime();
   const change = (change: string, body: Partial<Schemas["AdminChange"]> = {}) =>
     answer(api.POST("/admin/skills/{name}/{change}", { params: { path: { name: s.name, change } }, body: body as Schemas["AdminChange"] }));
@@ -45,8 +46,8 @@ function Skill({ skill: s }: { skill: Schemas["AdminSkillStatus"] }) {
       <div className="bar">
         <h2>{s.name} <span className="soft">{s.version}</span></h2>
         <div className="row">
-          <Badge kind={s.state === "enabled" ? "good" : "warn"}>{s.state}</Badge>
-          <Badge kind={riskKind(s.risk)}>{s.risk}</Badge>
+          <Badge kind={s.state === "enabled" ? "good" : "warn"}>{word(s.state)}</Badge>
+          <Risk of={s.risk} />
           {s.state === "enabled" ? <Act label={t.disable} act={() => change("disable")} /> : <Act label={t.enable} act={() => change("enable")} />}
         </div>
       </div>

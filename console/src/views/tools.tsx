@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ColumnDef } from "@tanstack/react-table";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
-import { Badge, Card, Failure, Figure, Loaded, Page, riskKind, Rows } from "../parts";
+import { Badge, Card, Failure, Figure, Loaded, Page, Risk, Rows } from "../parts";
 import { useTexts } from "../texts";
 import { Chart, mediansOverTime, overTime } from "./chart";
 
@@ -24,7 +24,7 @@ export function Tools() {
   const columns: ColumnDef<Schemas["Tool"]>[] = [
     { id: "name", header: t.name, accessorKey: "name", cell: ({ row: { original: x } }) => <a className="mono" href={`/console/tools/${encodeURIComponent(x.name)}`} onClick={follow}>{x.name}</a> },
     { id: "description", header: t.description, accessorKey: "description", meta: "hide" },
-    { id: "risk", header: t.risk, accessorKey: "risk", cell: ({ row: { original: x } }) => <Badge kind={riskKind(x.risk)}>{x.risk}</Badge> },
+    { id: "risk", header: t.risk, accessorKey: "risk", cell: ({ row }) => <Risk of={row.original.risk} /> },
     { id: "groups", header: t.groups, accessorFn: (x) => x.groups?.join(", ") ?? "", meta: "hide" },
     { id: "tokens", header: t.tokens, accessorKey: "tokens", meta: "number" },
     { id: "source", header: t.source, accessorFn: (x) => x.source ?? "", meta: "hide" },
@@ -53,7 +53,7 @@ export function Tool() {
                 <p>{x.description}</p>
                 <p className="soft">{t.switchOff} <Link to="/rules">{t.rules}</Link></p>
                 {Object.entries(x.translations ?? {}).map(([language, text]) => <p key={language} lang={language}>{text}</p>)}
-                <p className="row"><Badge kind={riskKind(x.risk)}>{x.risk}</Badge> {x.groups?.map((g) => <Badge key={g} kind="soft">{g}</Badge>)} <span className="soft">{x.tokens} {t.tokens} · {x.source} {x.version}</span></p>
+                <p className="row"><Risk of={x.risk} /> {x.groups?.map((g) => <Badge key={g} kind="soft">{g}</Badge>)} <span className="soft">{x.tokens} {t.tokens.toLowerCase()} · {x.source} {x.version}</span></p>
                 {(x.examples?.length ?? 0) > 0 && <><h2>{t.examples}</h2><ul>{x.examples?.map((e) => <li key={e}>{e}</li>)}</ul></>}
               </Card>
               <Card title={t.parameters}><pre tabIndex={0}>{JSON.stringify(x.parameters, null, 2)}</pre></Card>

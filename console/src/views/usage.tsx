@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { answer, api, type Schemas } from "../api";
-import { Card, Figure, Loaded, Page, Rows, useTime } from "../parts";
+import { Card, Figure, Loaded, Names, Page, Rows, useTime } from "../parts";
 import { useTexts } from "../texts";
 import { Chart, type Event, overTime, type Series } from "./chart";
 import { money } from "./why";
@@ -31,10 +31,10 @@ export function Usage() {
                 <Rows<Turn> rows={list} label={t.recent} columns={[
                   { id: "text", header: t.text, accessorKey: "text" },
                   { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
-                  { id: "user", header: t.user, accessorFn: (x) => x.user ?? "" },
+                  { id: "user", header: t.user, accessorFn: (x) => x.user ?? "", meta: "hide" },
                   { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
-                  { id: "tools", header: t.tools, accessorFn: (x) => x.tools?.join(", ") ?? "" },
-                  { id: "time", header: t.time, accessorKey: "time", cell: ({ row }) => time(row.original.time) },
+                  { id: "tools", header: t.tools, accessorFn: (x) => x.tools?.join(", ") ?? "", meta: "whole", cell: ({ row }) => <Names of={row.original.tools ?? []} /> },
+                  { id: "time", header: t.time, accessorKey: "time", meta: "when", cell: ({ row }) => time(row.original.time) },
                 ]} />
               </Card>
             </>
@@ -135,6 +135,7 @@ function Summed({ list, side }: { list: Past[]; side: Side }) {
   const events = (kinds: [string, (x: Past) => number | undefined][]) => overTime(list.flatMap((x): Event[] => kinds.map(([kind, n]) => ({ time: x.time, kind, n: n(x) ?? 0 }))));
   const priced = list.some((x) => x.cost);
   const seconds = (ms: number) => (ms < 0 ? "–" : `${(ms / 1000).toFixed(1)} s`);
+  if (!list.length) return <p className="soft">{t.nothing}</p>;
   return (
     <>
       <Chart {...events([[t.tokensSent, (x) => x.tokens], [t.tokensSaved, (x) => x.saved]])} label={t.tokensOver} />
@@ -143,8 +144,8 @@ function Summed({ list, side }: { list: Past[]; side: Side }) {
       <Rows rows={rows} label={`${t.tokensOver}, ${t.by} ${t[side]}`} columns={[
         { id: "name", header: t[side], accessorKey: "name" },
         { id: "messages", header: t.messages, accessorKey: "messages", meta: "number" },
-        { id: "sent", header: t.tokensSent, accessorKey: "sent", meta: "number hide" },
-        { id: "saved", header: t.tokensSaved, accessorKey: "saved", meta: "number" },
+        { id: "sent", header: t.tokensSent, accessorKey: "sent", meta: "number hide", cell: ({ row }) => row.original.sent.toLocaleString() },
+        { id: "saved", header: t.tokensSaved, accessorKey: "saved", meta: "number", cell: ({ row }) => row.original.saved.toLocaleString() },
         ...(priced ? [
           { id: "cost", header: t.cost, accessorKey: "cost", meta: "number", cell: ({ row }: { row: { original: { cost: number } } }) => money(row.original.cost) },
           { id: "spared", header: t.spared, accessorKey: "spared", meta: "number hide", cell: ({ row }: { row: { original: { spared: number } } }) => money(row.original.spared) },

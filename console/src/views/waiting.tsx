@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { answer, api } from "../api";
-import { Act, Badge, Card, Loaded, riskKind, useTime } from "../parts";
+import { Act, Card, Loaded, Risk, useTime } from "../parts";
 import { useTexts } from "../texts";
 
 // Waiting shows the calls and questions that wait for an answer.
@@ -18,9 +19,10 @@ export function Waiting({ always = false }: { always?: boolean }) {
               {!waiting?.length && <p className="soft">{t.nothing}</p>}
               {waiting?.map((a) => (
                 <div key={a.id ?? a.call} className="said tool">
-                  <p className="row"><b>{a.tool}</b> <Badge kind={riskKind(a.risk)}>{a.risk}</Badge> <span className="soft">{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
+                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
                   {a.question && <p>{a.question}</p>}
                   {a.arguments && <pre>{a.arguments}</pre>}
+                  {a.question && <Answer choices={a.choices ?? []} say={(said) => answer(api.POST("/admin/approvals/{id}", { params: { path: { id: a.id ?? a.call } }, body: { answer: said } }))} />}
                   {!a.question && (
                     <p className="row">
                       <Act first label={t.approve} act={() => decide(a.id ?? a.call, true)} />
@@ -44,5 +46,18 @@ export function Waiting({ always = false }: { always?: boolean }) {
         </>
       )}
     </Loaded>
+  );
+}
+
+// Answer answers a question of a tool, by one of its choices or by a text.
+function Answer({ choices, say }: { choices: string[]; say: (said: string) => Promise<unknown> }) {
+  const t = useTexts();
+  const [text, setText] = useState("");
+  if (choices.length) return <p className="row">{choices.map((choice) => <Act key={choice} label={choice} act={() => say(choice)} />)}</p>;
+  return (
+    <p className="row">
+      <input aria-label={t.chat_.answer} value={text} onChange={(e) => setText(e.target.value)} />
+      <Act first label={t.chat_.answer} act={() => say(text)} />
+    </p>
   );
 }

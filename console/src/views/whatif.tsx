@@ -3,7 +3,7 @@ import type { ColumnDef } from "@tanstack/react-table";
 import { useId, useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card, Failure, Figure, Page, Rows } from "../parts";
-import { useTexts } from "../texts";
+import { useTexts, useWord } from "../texts";
 import { Funnel } from "./funnel";
 
 type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string; limit: string; budget: string };
@@ -68,6 +68,7 @@ export function WhatIf() {
 
 function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) => void }) {
   const t = useTexts();
+  const word = useWord();
   const agents = useQuery({ queryKey: ["agents"], queryFn: () => answer(api.GET("/api/agents")) });
   const toolsets = useQuery({ queryKey: ["toolsets"], queryFn: () => answer(api.GET("/api/skills")) });
   const id = useId();
@@ -87,7 +88,7 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
           {choices[name]?.length ? (
             <select id={id + name} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })}>
               <option value="">–</option>
-              {choices[name]?.map((v) => <option key={v}>{v}</option>)}
+              {choices[name]?.map((v) => <option key={v} value={v}>{name === "mode" || name === "strategy" ? word(v) : v}</option>)}
             </select>
           ) : (
             <input id={id + name} type={numbers.includes(name) ? "number" : undefined} min={0} value={caller[name]} onChange={(e) => change({ ...caller, [name]: e.target.value })} />
@@ -101,6 +102,7 @@ function CallerFields({ caller, change }: { caller: Caller; change: (c: Caller) 
 // Selection shows what a message gets, and why, as a picture and tool by tool.
 export function Selection({ x, whose, other }: { x: Answer; whose: string; other?: Answer }) {
   const t = useTexts();
+  const word = useWord();
   const elsewhere = other && new Set(other.tools?.filter((v) => v.sent).map((v) => v.tool));
   const columns: ColumnDef<Schemas["SelectionVerdict"]>[] = [
     {
@@ -131,7 +133,7 @@ export function Selection({ x, whose, other }: { x: Answer; whose: string; other
         </>
       ),
     },
-    { id: "tokens", header: t.tokens, accessorKey: "tokens", meta: "number" },
+    { id: "tokens", header: t.tokens, accessorKey: "tokens", meta: "number hide" },
   ];
   return (
     <div>
@@ -139,11 +141,11 @@ export function Selection({ x, whose, other }: { x: Answer; whose: string; other
         <div className="figures">
           <Figure value={x.counts.sent} label={t.sentTools} />
           <Figure value={x.counts.all} label={t.allTools} />
-          <Figure value={x.tokens.sent + x.tokens.meta} label={t.tokens} />
+          <Figure value={(x.tokens.sent + x.tokens.meta).toLocaleString()} label={t.tokens} />
           <Figure value={`${Math.round(x.tokens.saved_percent)} %`} label={t.tokensSaved} />
         </div>
         {x.request && <p><span className="soft">{t.taken}:</span> {x.request}</p>}
-        <p><span className="soft">{t.whyMode}:</span> {x.mode}: {x.why}</p>
+        <p><span className="soft">{t.whyMode}:</span> {word(x.mode)}: {x.why}</p>
         {x.advice && <p className="soft">{x.advice}</p>}
       </Card>
       <Card title={t.funnel}><Funnel steps={x.funnel ?? []} sent={x.counts.sent} /></Card>

@@ -1,6 +1,6 @@
 import type { Schemas } from "../api";
 import { Badge, Figure } from "../parts";
-import { useTexts } from "../texts";
+import { useTexts, useWord } from "../texts";
 import { Funnel } from "./funnel";
 
 type Compact = Schemas["SelectionCompact"];
@@ -44,6 +44,7 @@ function Spent({ list, saved }: { list: Schemas["ChatExpense"][]; saved: number 
 // Why shows what an earlier message got: the funnel from all tools to those sent, and what that saved.
 export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Schemas["ChatExpense"][] }) {
   const t = useTexts();
+  const word = useWord();
   const reached: [string, Schemas["SelectionScored"][] | null | undefined][] = [[t.declared, w.declared], [t.announced, w.announced], [t.named, w.named]];
   let left = w.tools;
   const steps = [{ stage: "catalog", left, dropped: 0 }, ...inOrder.map((stage) => {
@@ -62,7 +63,7 @@ export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Sche
         {w.tokens_all ? <Figure value={`${saved.toLocaleString()} (${Math.floor((100 * saved) / w.tokens_all)}\u00a0%)`} label={t.tokensSaved} /> : null}
       </div>
       {spent.length > 0 && <Spent list={spent} saved={saved} />}
-      {(w.mode || w.phase || w.language) && <p className="soft">{[w.mode && `${t.mode} ${w.mode}`, w.phase && `${t.phase} ${w.phase}`, w.language && `${t.wordLanguage} ${w.language}`].filter(Boolean).join(" · ")}</p>}
+      {(w.mode || w.phase || w.language) && <p className="soft">{[w.mode && `${t.mode} ${word(w.mode)}`, w.phase && `${t.phase} ${w.phase}`, w.language && `${t.wordLanguage} ${w.language}`].filter(Boolean).join(" · ")}</p>}
       {w.request && <p><span className="soft">{t.taken}:</span> {w.request}</p>}
       <Funnel steps={steps} sent={sent} />
       {reached.map(([label, list]) => list?.length ? (

@@ -14,7 +14,7 @@ const wrong = (text) => { failures++; console.log(text); };
 async function open(context) {
   const page = await context.newPage();
   // Refusals are a part of the tests, and Chromium itself styles what replaces a selection in the editor.
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409)|ERR_INTERNET_DISCONNECTED|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409|410)|ERR_INTERNET_DISCONNECTED|^Applying inline style/.test(m.text()) && wrong(`${page.url()}: ${m.text()}`));
   page.on("pageerror", (e) => wrong(`${page.url()}: ${e}`));
   page.on("request", (r) => r.url().startsWith(address) || r.url().startsWith("data:") || wrong(`${page.url()} asks for ${r.url()}`));
   return page;
@@ -36,6 +36,13 @@ const stranger = await open(first);
 await stranger.goto(address + "/console/tools");
 await stranger.waitForSelector("main.door");
 await accessible(stranger, "the door");
+
+// Who has the door open pastes the link there.
+const [at] = link.split("#");
+await stranger.goto(at);
+await stranger.waitForSelector("main.door");
+await stranger.evaluate((to) => { location.href = to; }, at + "#" + "A".repeat(26));
+await stranger.waitForSelector("main.door [role=alert]"); // it is no longer good
 
 // A link signs in, and the address forgets it.
 const page = await open(first);
