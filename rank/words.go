@@ -168,12 +168,12 @@ func narrowRun(s string, start int, yield func(string, bool)) int {
 }
 
 // stem reduces an English word to its stem by Porter's second algorithm
-// (snowballstem.org). Words of other languages pass nearly unchanged.
+// (snowballstem.org), and irregular forms to that of their base. Words of other languages pass nearly unchanged.
 func stem(word string) string {
 	if len(word) < 3 {
 		return word
 	}
-	return english.Stem(word, false)
+	return english.Stem(lexicon.Base(word), false)
 }
 
 // searchTerms yields the terms of a text: stems, and the characters and pairs of
