@@ -251,6 +251,71 @@ func TestUsed(t *testing.T) {
 	}
 }
 
+// TestFrames: no error in Chinese holds a sentence in English. An error whose kind is a phrase is one as a whole.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	files, kinds, seen := sources(t), map[string]bool{}, 0
+	for before := -1; before < len(kinds); { // engine.ErrInvalid is message.ErrInvalid
+		before = len(kinds)
+		for _, file := range files {
+			for _, decl := range file.Decls {
+				each(decl, func(spec *ast.ValueSpec) {
+					for i, value := range spec.Values {
+						if call, ok := value.(*ast.CallExpr); ok && called(call) == "phrase.Errorf" || kinds[qualified(file, value)] {
+							kinds[file.Name.Name+"."+spec.Names[i].Name] = true
+						}
+					}
+				})
+			}
+		}
+	}
+	for name, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || called(call) != "fmt.Errorf" {
+				return true
+			}
+			text, _ := constantOf(call.Args[0])
+			for _, arg := range call.Args[1:] {
+				if !kinds[qualified(file, arg)] {
+					continue
+				}
+				if seen++; regexp.MustCompile(`[A-Za-z]{2}`).MatchString(verb.ReplaceAllString(strings.ReplaceAll(text, "%w", ""), "")) {
+					t.Errorf("%s: %q is in English around a phrase: make it a phrase.Errorf", name, text)
+				}
+			}
+			return true
+		})
+	}
+	if len(kinds) < 20 || seen < 5 {
+		t.Errorf("%d kinds of errors are phrases, and %d errors are of one", len(kinds), seen)
+	}
+}
+
+// each calls a function with the variables of a declaration.
+func each(decl ast.Decl, do func(*ast.ValueSpec)) {
+	if list, ok := decl.(*ast.GenDecl); ok {
+		for _, spec := range list.Specs {
+			if spec, ok := spec.(*ast.ValueSpec); ok {
+				do(spec)
+			}
+		}
+	}
+}
+
+// qualified returns the name of a variable as other packages write it.
+func qualified(file *ast.File, e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return file.Name.Name + "." + e.Name
+	case *ast.SelectorExpr:
+		if pkg, ok := e.X.(*ast.Ident); ok {
+			return pkg.Name + "." + e.Sel.Name
+		}
+	}
+	return ""
+}
+
 // sources reads the program, but for this package, tests and generated files.
 func sources(t *testing.T) map[string]*ast.File {
 	t.Helper()
