@@ -358,7 +358,7 @@ func phrasesOf(file string, call *ast.CallExpr) (list []string) {
 		from, to = 2, 2
 	case slices.Contains([]string{"phrase.In", "phrase.Word"}, name):
 		from, to = 1, 1
-	case slices.Contains([]string{"phrase.Errorf", "config.Usagef"}, name):
+	case slices.Contains([]string{"phrase.Errorf", "config.Usagef", "refused"}, name):
 		from, to = 0, 0
 	case name == "a.tell": // of a channel
 		from, to = 3, 3
