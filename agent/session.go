@@ -7,6 +7,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -33,7 +34,7 @@ const maxKey = 512
 // CheckKey refuses a key of a session that is too long.
 func CheckKey(key session.Key) error {
 	if len(key) > maxKey {
-		return fmt.Errorf(
+		return phrase.Errorf(
 			"%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted",
 			message.ErrInvalid, len(key), maxKey,
 		)

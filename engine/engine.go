@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,6 +34,7 @@ import (
 	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -122,14 +122,14 @@ var (
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
 	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
-	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
+	ErrFull = phrase.Errorf("%w in this session", ErrBusy)
 	// ErrShare: too many messages of the same sender run or wait. It is an ErrBusy.
-	ErrShare = fmt.Errorf("%w from one sender", ErrBusy)
+	ErrShare = phrase.Errorf("%w from one sender", ErrBusy)
 	// ErrCrowd: too many messages run or wait of those with whom the sender shares places, who
 	// are guests, strangers, or users of one account or API key. People of the configuration
 	// still get in. A message with Later waits in the store instead, up to 2,048 of them. It is
 	// an ErrBusy.
-	ErrCrowd = fmt.Errorf("%w from people like the sender", ErrBusy)
+	ErrCrowd = phrase.Errorf("%w from people like the sender", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.

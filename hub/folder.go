@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -114,7 +115,7 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 	if f.file != "" {
 		info, err := os.Stat(filepath.Join(f.dir, f.file))
 		if err != nil {
-			return nil, fmt.Errorf("reading the package: %w", err)
+			return nil, phrase.Errorf("reading the package: %w", err)
 		}
 		name := f.file
 		if info.IsDir() {

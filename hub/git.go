@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // githubArchives is where GitHub gives a repository as an archive.
@@ -38,7 +39,7 @@ type Git struct {
 func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 	template := cmp.Or(c.URL, githubArchives)
 	if !strings.Contains(template, "{repository}") {
-		return nil, fmt.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name, githubArchives)
+		return nil, phrase.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name, githubArchives)
 	}
 	c.URL, _, _ = strings.Cut(template, "{")
 	r, err := newRemote(name, "", c)

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 )
 
 // WellKnown is a site that publishes its skills under /.well-known, as the
@@ -55,7 +55,7 @@ func (w *WellKnown) index(ctx context.Context) (*index, error) {
 		found.at, err = url.Parse(address)
 		return found, err
 	}
-	return nil, w.unavailable(fmt.Errorf("%s has no /.well-known/agent-skills/index.json", w.base))
+	return nil, w.unavailable(phrase.Errorf("%s has no /.well-known/agent-skills/index.json", w.base))
 }
 
 // Search searches the index.

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -74,7 +75,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 	case err != nil && ctx.Err() == nil:
 		return i, false, fmt.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
 	case err == nil && i.Digest != digest:
-		return i, false, fmt.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
+		return i, false, phrase.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
 	}
 	return i, fresh, err
 }
@@ -158,7 +159,7 @@ func (b *Inbox) Deliver(ctx context.Context, key session.Key, m message.Mail, fr
 func (b *Inbox) File(ctx context.Context, sha256 string) (chat.File, error) {
 	data, err := b.config.Store.File(ctx, sha256)
 	if errors.Is(err, session.ErrNoFile) {
-		err = fmt.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName), message.ErrUnknown)
+		err = phrase.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName), message.ErrUnknown)
 	}
 	return chat.File{Data: data, Size: len(data), SHA256: sha256}, err
 }
@@ -252,7 +253,7 @@ func (b *Inbox) Drop(ctx context.Context, id int64) error {
 	if i.State == store.Answered {
 		return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
 	}
-	why := fmt.Errorf("%w, and an operator dropped it", message.ErrParked)
+	why := phrase.Errorf("%w, and an operator dropped it", message.ErrParked)
 	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, why)})
 }
 

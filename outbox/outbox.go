@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -236,7 +237,7 @@ func (b *Outbox) checked(text string) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "", message.ErrEmpty
 	case len(text) > b.config.MaxMessage:
-		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
+		return "", phrase.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
 			b.config.MaxMessage)
 	}
 	return text, nil

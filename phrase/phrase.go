@@ -257,6 +257,9 @@ func Say(lang string, err error) string {
 	case interface{ Unwrap() []error }:
 		parts = err.Unwrap()
 	}
+	if len(parts) == 0 {
+		return Reword(lang, english)
+	}
 	text := Word(lang, english)
 	for _, part := range parts {
 		if part != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
@@ -103,7 +104,7 @@ func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) erro
 func (s *Service) whole(text string) error {
 	secrets := s.engine.Agents().Secrets().Redactor()
 	if err := secrets.Whole(secrets.Text(text)); err != nil {
-		return fmt.Errorf("%w: the text is %w", engine.ErrInvalid, err)
+		return phrase.Errorf("%w: the text is %w", engine.ErrInvalid, err)
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ const (
 // of at most 50 conversations. The best comes first.
 func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Passage, error) {
 	if strings.TrimSpace(query) == "" {
-		return nil, fmt.Errorf("%w: it has no words to look for", engine.ErrInvalid)
+		return nil, phrase.Errorf("%w: it has no words to look for", engine.ErrInvalid)
 	}
 	leave, err := s.engine.Sessions().Look(ctx, caller.Record())
 	if err != nil {

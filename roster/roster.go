@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/store"
 )
@@ -266,7 +265,7 @@ func (r *Roster) Check(c Change) error {
 	known := r.host.Catalog().GroupNames()
 	for _, name := range groupNames(*c.Groups) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("group %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(known)))
+			return phrase.Errorf("group %q: %w%s", name, ErrUnknown, phrase.Near(name, slices.Values(known)))
 		}
 	}
 	return nil
@@ -279,7 +278,7 @@ func NamesOf(skills []string) ([]string, error) {
 		return skills, nil
 	}
 	if len(skills) > 1 {
-		return nil, fmt.Errorf("%q means no skill, and cannot be in a list with others: %s",
+		return nil, phrase.Errorf("%q means no skill, and cannot be in a list with others: %s",
 			catalog.None, strings.Join(skills, ", "))
 	}
 	return nil, nil

@@ -263,7 +263,7 @@ func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("
 
 // ErrHidden means that a text holds "(hidden)" in the place of a secret, which would be lost where the
 // text is written.
-var ErrHidden = errors.New(`incomplete: "` + hidden + `" stands for a secret that etui removed, and must not be written in its place; ` +
+var ErrHidden = errors.New("incomplete: \"(hidden)\" stands for a secret that etui removed, and must not be written in its place; " +
 	"leave it out, change only what is around it, or have a person write it")
 
 // Whole refuses a text in which a secret may have been hidden: it holds "(hidden)", and there are

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -70,7 +71,7 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if n.User != "" && s.users().ByName(n.User) == nil {
-		wire.Fail(w, fmt.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
+		wire.Fail(w, phrase.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
 		return
 	}
 	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers, NoClientTools: n.NoClientTools}

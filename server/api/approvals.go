@@ -1,11 +1,11 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 )
@@ -39,7 +39,7 @@ func (a ApprovalAnswer) said(by string) (session.Answer, error) {
 		}
 	}
 	if decided != 1 {
-		return session.Answer{}, fmt.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
+		return session.Answer{}, phrase.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
 	}
 	yes := a.Answer != "" || a.Approved != nil && *a.Approved
 	return session.Answer{Approved: yes, Withdrawn: a.Withdrawn, Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer, By: by}, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -203,7 +204,7 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			return t.rest(ctx, key, *found, waits)
 		}
 	}
-	return false, fmt.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
+	return false, phrase.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
 }
 
 // rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is

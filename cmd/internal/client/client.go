@@ -12,7 +12,6 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
@@ -188,13 +187,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 }
 
 // In says what of the gateway's answer has a text in a language.
-func (e *Error) In(lang string) string {
-	parts := strings.Split(e.Error(), ": ")
-	for i, part := range parts {
-		parts[i] = phrase.Word(lang, part)
-	}
-	return strings.Join(parts, ": ")
-}
+func (e *Error) In(lang string) string { return phrase.Reword(lang, e.Error()) }
 
 func refusal(status int, p wire.Problem) *Error {
 	if status == http.StatusUnauthorized {

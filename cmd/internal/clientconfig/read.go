@@ -18,6 +18,7 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 
 	"github.com/etui-run/etui/cmd/internal/install"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Entry is a server that a client has.
@@ -68,7 +69,7 @@ func (r *Reader) Read(file string) ([]Entry, error) {
 		}
 	}
 	if len(entries) > maxServers {
-		return nil, fmt.Errorf("%s has %d servers, at most %d are read", file, len(entries), maxServers)
+		return nil, phrase.Errorf("%s has %d servers, at most %d are read", file, len(entries), maxServers)
 	}
 	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
@@ -92,7 +93,7 @@ func decode(file string) (all map[string]any, err error) {
 	case err != nil:
 		return nil, err
 	case len(raw) > maxFile:
-		return nil, fmt.Errorf("it has more than %d MB", maxFile>>20)
+		return nil, phrase.Errorf("it has more than %d MB", maxFile>>20)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
@@ -104,7 +105,7 @@ func decode(file string) (all map[string]any, err error) {
 	}
 	repaired, unrepaired := jsonrepair.Repair(string(raw))
 	if unrepaired != nil || json.Unmarshal([]byte(repaired), &all) != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, phrase.Errorf("it is no JSON: %w", err)
 	}
 	return all, nil
 }

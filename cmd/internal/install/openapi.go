@@ -237,10 +237,10 @@ func importOperation(
 	}
 	findings := words.Judge(scan.Definition{Name: s.Name, Description: read.Description, Input: schema}, nil)
 	if len(findings) > 0 && !c.Accept {
-		return made, fmt.Errorf(
+		return made, phrase.Errorf(
 			"%s: it %s: %q; look at it, and import it with --yes",
 			findings[0].Place,
-			findings[0].Why,
+			phrase.Text(findings[0].Why),
 			findings[0].Text,
 		)
 	}

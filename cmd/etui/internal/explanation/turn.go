@@ -90,7 +90,7 @@ func Refusals(lang string, list []turn.Judgement, width int) string {
 	}
 	rows := [][]string{head(lang, "policy", "tool", "why")}
 	for _, j := range list {
-		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, reason(lang, j.Reason)})
+		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, phrase.Reword(lang, j.Reason)})
 	}
 	return "\n" + terminal.Table(rows, width)
 }
