@@ -86,9 +86,14 @@ const en = {
     enter: "Go on", always: "Always", answer: "Answer", agentSkill: "Agent and skill", auto: "Automatic", waits: "This call waits for you:",
     nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
     settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
+    theirs: "This call waits for others:", asked: "Asked:", comma: ", ", withdraw: "Withdraw", asks: "asks for an approval:", somebody: "Somebody without a name",
+    nobody: "Nobody who may decide can be reached at the moment; an operator can decide, too.",
+    over: "Nothing waits here any more: somebody answered, or it expired.",
+    refused: { busy: "Too many are connected; try again later.", fast: "Too many messages; try again later.", bad: "That was not taken.", again: "The chat cannot be read now; trying again." } as Record<string, string>,
   },
   doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
   noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
+  risks: {} as Record<string, string>, // the words of the configuration
   stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
@@ -167,9 +172,14 @@ const zh: typeof en = {
     enter: "继续", always: "始终", answer: "回答", agentSkill: "智能体和技能", auto: "自动", waits: "此调用等待您的决定：",
     nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
     settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
+    theirs: "此调用等待其他人的决定：", asked: "已询问：", comma: "、", withdraw: "撤回", asks: "请求批准：", somebody: "一位没有名字的人",
+    nobody: "目前联系不到有权决定的人；管理员也可以决定。",
+    over: "此处不再需要决定：已有人答复，或已过期。",
+    refused: { busy: "连接过多，请稍后再试。", fast: "消息过多，请稍后再试。", bad: "该消息未被接受。", again: "暂时无法读取聊天，正在重试。" },
   },
   doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "管理员的密钥",
   noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
+  risks: { read: "读取", write: "写入", destructive: "破坏性" },
   stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 
