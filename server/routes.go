@@ -166,7 +166,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.Stop},
 		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
 		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
-		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
+		{"GET /api/approvals", Person, "the calls and questions that a person may answer, and with theirs those of the person that others answer: ?user=", own.OwnApprovals},
 		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn},
 
 		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},

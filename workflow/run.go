@@ -143,11 +143,14 @@ func (p *Plan) Judge(f *session.Flow, finish *Finish) (v Verdict) {
 }
 
 // absent reports whether a condition failed because what it reads is not there yet: a tool was not
-// called, gave no data or failed.
+// called, or failed.
 func absent(f *session.Flow, c *rules.Condition, err error) bool {
 	key, missing := strings.CutPrefix(err.Error(), "no such key: ")
-	if !missing || key == "data" {
-		return missing
+	if !missing {
+		return false
+	}
+	if key == "data" { // a text that is not JSON has none, and one that is too long
+		return !dataless(c, "results", f.Results) && !dataless(c, "earlier", f.Earlier)
 	}
 	for _, variable := range []string{"results", "earlier", "disk", "visits", "params"} {
 		names, all := c.Names(variable)
@@ -161,6 +164,15 @@ func absent(f *session.Flow, c *rules.Condition, err error) bool {
 		}
 	}
 	return false
+}
+
+// dataless reports whether a condition names a tool that has succeeded, and gave no data.
+func dataless(c *rules.Condition, variable string, of map[string]session.Evidence) bool {
+	names, _ := c.Names(variable)
+	return slices.ContainsFunc(names, func(tool string) bool {
+		e, there := of[tool]
+		return there && !e.Failed && len(e.Data) == 0
+	})
 }
 
 // facts are the values of [Variables].

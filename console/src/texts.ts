@@ -86,6 +86,10 @@ const en = {
     enter: "Go on", always: "Always", answer: "Answer", agentSkill: "Agent and skill", auto: "Automatic", waits: "This call waits for you:",
     nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
     settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
+    theirs: "This call waits for others:", asked: "Asked:", comma: ", ", withdraw: "Withdraw", asks: "asks for an approval:", somebody: "Somebody without a name",
+    nobody: "Nobody who may decide can be reached at the moment; an operator can decide, too.",
+    over: "Nothing waits here any more: somebody answered, or it expired.",
+    refused: { busy: "Too many are connected; try again later.", fast: "Too many messages; try again later.", bad: "That was not taken.", again: "The chat cannot be read now; trying again." } as Record<string, string>,
   },
   firstKey: "Before that, write its key into .env beside etui.yaml, and start etui again:", demoTools: "Or try the tools of the demo", hide: "Hide these steps", runsThere: "runs", tokensLess: "tokens saved",
   words: {} as Record<string, string>, // states, risks, roles and modes, as the API writes them
@@ -169,6 +173,10 @@ const zh: typeof en = {
     enter: "继续", always: "始终", answer: "回答", agentSkill: "智能体和技能", auto: "自动", waits: "此调用等待您的决定：",
     nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
     settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
+    theirs: "此调用等待其他人的决定：", asked: "已询问：", comma: "、", withdraw: "撤回", asks: "请求批准：", somebody: "一位没有名字的人",
+    nobody: "目前联系不到有权决定的人；管理员也可以决定。",
+    over: "此处不再需要决定：已有人答复，或已过期。",
+    refused: { busy: "连接过多，请稍后再试。", fast: "消息过多，请稍后再试。", bad: "该消息未被接受。", again: "暂时无法读取聊天，正在重试。" },
   },
   firstKey: "在此之前，把它的密钥写入 etui.yaml 旁边的 .env，并重新启动 etui：", demoTools: "或者试用演示的工具", hide: "隐藏这些步骤", runsThere: "运行中", tokensLess: "节省的词元",
   words: {

@@ -66,13 +66,18 @@ func (a *API) Approvals(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, Approvals{waiting, lasting}, err)
 }
 
-// OwnApprovals answers with a list of [approval.Approval]: what a person may answer.
+// OwnApprovals answers with a list of [approval.Approval]: what a person may answer, and what they asked
+// for that only others may answer.
 func (a *API) OwnApprovals(w http.ResponseWriter, r *http.Request) {
 	q, ok := person(w, r)
 	if !ok {
 		return
 	}
-	list, err := a.engine.Answers().For(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
+	list, asked, err := a.engine.Answers().Open(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
+	for _, own := range a.engine.Inquiries().AddAsked(r.Context(), asked) {
+		own.Theirs = true
+		list = append(list, own)
+	}
 	wire.Answer(w, list, err)
 }
 

@@ -1,4 +1,4 @@
-import { type Button, type File, newID, Talk } from "./talk";
+import { type Button, type File, newID, remember, Talk } from "./talk";
 
 type Sent = {
   type: string; id?: string; seq?: number; from?: string; text?: string; files?: string[]; buttons?: Button[]; code?: string;
@@ -13,11 +13,13 @@ export class Socket extends Talk {
   private working?: ReturnType<typeof setTimeout>;
   private ended = false;
   private readonly waiting = new Map<string, string>(); // what was said and is not acknowledged
-  private readonly token = new URLSearchParams(location.hash.slice(1)).get("token");
+  private readonly kept = "token " + location.pathname; // until the tab is closed: people load pages again
+  private readonly token = new URLSearchParams(location.hash.slice(1)).get("token") || remember.get(this.kept);
 
   constructor() {
     super();
-    if (this.token) history.replaceState(null, "", location.pathname);
+    if (this.token) remember.set(this.kept, this.token);
+    if (location.hash) history.replaceState(null, "", location.pathname);
   }
 
   start() {
@@ -63,7 +65,9 @@ export class Socket extends Talk {
       case "error":
         this.ended = ["expired", "token", "origin"].includes(m.code!);
         if (m.code === "bad") this.waiting.delete(m.id!);
-        this.change({ error: m.text, note: this.ended ? "ended" : this.state.note });
+        console.info(m.text); // for who runs the site
+        if (this.ended) remember.set(this.kept, "");
+        this.change({ error: ["busy", "fast", "bad", "again"].includes(m.code!) ? m.code : undefined, note: this.ended ? "ended" : this.state.note });
     }
   }
 

@@ -1,13 +1,13 @@
 // Uses the page for those who ask in Chromium, as people do, and prints what is wrong with it. Its
-// arguments are a gateway without keys, one with keys and a key for it, a token for
-// its web channel, and the page of a site that
+// arguments are a gateway without keys, one with keys, a key for it and that of somebody who decides, a token
+// for its web channel, and the page of a site that
 // frames the chat, at an address that may do so and at one that may not. The texts of models and how
 // they are to look are its input.
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { launch } from "./browser.mjs";
 
-const [open, closed, key, token, shop, evil, shots] = process.argv.slice(2);
+const [open, closed, key, approver, token, shop, evil, shots] = process.argv.slice(2);
 const texts = JSON.parse(await text(process.stdin));
 const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -175,6 +175,35 @@ const status = await page.evaluate(async (master) => {
 if (status !== 200) wrong(`the approval gave ${status}`);
 await page.waitForSelector("text=Sent by another.");
 if (await page.locator(".waits").count()) wrong("what another person answered waits still");
+
+// Others decide about a call: who asked reads so and goes on, they decide on their page, and the outcome comes.
+const other = await visit(closed + "/chat");
+await other.fill("input[type=password]", approver);
+await other.keyboard.press("Enter");
+await other.waitForSelector("textarea:not([disabled])");
+const pays = async () => {
+  await say(page, "Pay the bill");
+  await page.waitForSelector("text=This call waits for others:");
+  await accessible(page, "a call that waits for others");
+  if (!/^Withdraw$/.test((await page.locator(".waits button").allTextContents()).join())) wrong("who asked has buttons that do not count");
+  await other.waitForSelector("text=ann (api) asks for an approval: pay");
+};
+await pays();
+await accessible(other, "a call of somebody else");
+if (shots) await page.screenshot({ path: shots + "/chat-theirs.png" });
+if (shots) await other.screenshot({ path: shots + "/chat-asked.png" });
+await say(page, "and meanwhile?");
+await page.waitForSelector("text=Meanwhile.");
+await other.click(".waits button:text-is('Approve')");
+await page.waitForSelector("p:text-is('It is paid.')");
+await other.waitForSelector(".waits", { state: "detached" });
+await pays();
+await page.click("text=Withdraw");
+await page.waitForSelector("text=Taken back.");
+await other.waitForSelector("text=Nothing waits here any more");
+if (await other.locator("button:text-is('Approve')").count()) wrong("a call that was withdrawn has buttons");
+await other.context().close();
+
 if (await page.evaluate((k) => JSON.stringify(localStorage).includes(k) || document.cookie.includes(k), key)) wrong("the key outlives the tab");
 await page.context().close();
 
@@ -199,6 +228,17 @@ await page.setInputFiles("input[type=file]", { name: "notes.pdf", mimeType: "app
 await say(page, "read this");
 await page.waitForSelector("text=Read for the visitor.");
 await page.waitForSelector("article.you >> text=notes.pdf");
+
+// The tab keeps it, until it counts no more: a page that is loaded again is as it was, at its newest message.
+for (let i = 0; i < 12; i++) await say(page, `/help`);
+await page.waitForFunction(() => document.querySelectorAll("article.agent").length > 12);
+await page.reload();
+await page.waitForFunction(() => document.querySelectorAll("article.agent").length > 12);
+await page.waitForFunction(() => { const m = document.querySelector("main"); return m.scrollHeight > m.clientHeight && m.scrollHeight - m.scrollTop - m.clientHeight < 2; });
+await page.goto("about:blank");
+await page.goto(`${closed}/channels/talk#token=x`);
+await page.waitForSelector("text=Open this page anew");
+if (/token/.test(await page.locator("[role=status]").textContent())) wrong("people read what is for programs");
 await page.context().close();
 
 // A site that the channel lists frames it with one line; another does not.
