@@ -392,7 +392,7 @@ func (u *User) Filled(in *form.Reader, n *yaml.Node) { u.Place = in.Position(n) 
 // Tools says which tools etui has.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
-	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on."`
+	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on. Changes take effect while etui serves."`
 	Read     []string `yaml:"read" help:"Existing folders beside the workspace that the file tools and commands may read and not change, as in [~/docs, ../shared-notes]; at most 10. Default: none."`
 	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
 	Search   Search   `yaml:"search" help:"Services that web_search asks, in the order of these keys; if one fails, the next one. Without any there is no web_search."`
