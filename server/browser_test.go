@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -121,6 +123,12 @@ func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Optio
 	return &hub.Installation{Name: ref.Name}, nil
 }
 
+// switches are rules that switch tools off.
+type switches struct{ off []string }
+
+func (switches) Guard(*catalog.Catalog) catalog.Guard { return nil }
+func (s switches) Disabled() []string                 { return s.off }
+
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
 // wide and narrow, with the keyboard alone, and as somebody whose sign-in ended. TEST_SHOTS names a
 // folder for pictures of them.
@@ -191,7 +199,22 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return r, nil
 	}
-	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
+	write := func(path string, text []byte) error {
+		if list := regexp.MustCompile(`(?m)^# off: (.*)$`).FindSubmatch(text); list != nil {
+			r.SetRules(switches{[]string{string(list[1])}})
+		} else {
+			r.SetRules(nil)
+		}
+		return os.WriteFile(path, text, 0o600)
+	}
+	switched := func(text []byte, tool string, on bool) ([]byte, error) {
+		line := "# off: " + tool + "\n"
+		if on {
+			return bytes.ReplaceAll(text, []byte(line), nil), nil
+		}
+		return append(text, line...), nil
+	}
+	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}

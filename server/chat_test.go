@@ -109,7 +109,7 @@ func TestChatInBrowser(t *testing.T) {
 	for _, c := range shown {
 		steps = append(steps, fake.Step{Text: c[0]})
 	}
-	steps = append(steps, fake.Step{Text: "Hello **guest**"}, call("report"), fake.Step{Text: "Sent for the guest."}, fake.Step{Text: "In a frame."})
+	steps = append(steps, fake.Step{Text: "Hello **guest**"}, call("report"), fake.Step{Text: "Sent for the guest."}, call("read"), fake.Step{Text: "Free for the guest."}, fake.Step{Text: "In a frame."})
 	people, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"key:ann"}}, {Name: "max", Identities: []string{"key:max"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -146,11 +146,15 @@ func TestChatInBrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		talk, err := web.New(web.Config{Name: "talk", Secrets: []string{secret}, Guests: true, Page: true, Origins: origins})
-		if err != nil {
-			t.Fatal(err)
+		var accounts []channel.Account
+		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll} {
+			talk, err := web.New(web.Config{Name: name, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
+			if err != nil {
+				t.Fatal(err)
+			}
+			accounts = append(accounts, channel.Account{Name: name, Channel: talk, Allow: []string{"*"}})
 		}
-		if cfg.Channels, err = channel.New(channel.Config{Engine: e, Accounts: []channel.Account{{Name: "talk", Channel: talk, Allow: []string{"*"}}}}); err != nil {
+		if cfg.Channels, err = channel.New(channel.Config{Engine: e, Accounts: accounts}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -173,7 +177,7 @@ func TestChatInBrowser(t *testing.T) {
 	open := begin(server.Config{}, []string{site}, steps...)
 	gateway = open.URL
 	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."},
-		call("pay"), fake.Step{Text: "Meanwhile."}, fake.Step{Text: "It is paid."}, call("pay"), fake.Step{Text: "Taken back."}, fake.Step{Text: "Read for the visitor."})
+		call("pay"), fake.Step{Text: "Meanwhile."}, fake.Step{Text: "It is paid."}, call("pay"), fake.Step{Text: "Taken back."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"`+strings.Repeat("long ", 3000)+`"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
 	if err != nil {
 		t.Fatal(err)

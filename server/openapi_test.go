@@ -101,6 +101,7 @@ func bodiesOf() map[string]bodies {
 		"POST /admin/configuration/preview":                   {console.Edit{}, preview.Result{}},
 		"GET /admin/turns":                                    {nil, []inspect.PastTurn{}},
 		"POST /admin/configuration/undo":                      {console.Edit{}, console.Text{}},
+		"POST /admin/tools/{name}/{change}":                   {server.ToolChange{}, console.Text{}},
 		"POST /admin/console":                                 {server.ConsoleLink{}, server.MadeLink{}},
 		"GET /openapi.json":                                   {nil, jsonObject{}},
 		"GET /mcp/login":                                      {nil, html("")},

@@ -112,6 +112,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.editor.check},
 		{"POST /admin/configuration/preview", Operator, "an Edit in, what its rules would have meant for the latest turns out", s.trial.alone(s.preview)},
 		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.editor.undo},
+		{"POST /admin/tools/{name}/{change}", Operator, "enable or disable a tool, or group:NAME, in the configuration: a ToolChange in, the file out; 409 if somebody else changed it meanwhile", s.editor.switchTool},
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.entrance.link},
 
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi},

@@ -35,6 +35,8 @@ type Tool struct {
 	// say; Shadowed that a later tool of the same name is in effect.
 	Filtered bool `json:"filtered,omitempty"`
 	Shadowed bool `json:"shadowed,omitempty"`
+	// Disabled is what of tools.disabled in the configuration switches the tool off.
+	Disabled []string `json:"disabled,omitempty"`
 }
 
 func describe(e *catalog.Entry) Tool {
@@ -69,12 +71,13 @@ func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
 	if seen != nil {
 		c = seen.Catalog()
 	}
-	list := []Tool{}
+	list, off := []Tool{}, c.DisabledBy()
 	add := func(e *catalog.Entry) {
 		if name := q.Get("name"); name != "" && name != e.Definition.Name {
 			return
 		}
 		t := describe(e)
+		t.Disabled = off[e]
 		if brief {
 			t.Translations, t.Examples, t.Parameters = nil, nil, nil
 		}

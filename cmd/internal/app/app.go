@@ -195,7 +195,7 @@ func (a *App) open(ctx context.Context) error {
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
 		Eraser:  a.eraser,
 		Console: elsewhere(c.API.Console),
-		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
+		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: a.reloader.write, Check: a.reloader.check, Switch: a.reloader.switched},
 		Preview: a.reloader.preview,
 		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(registry), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
@@ -351,7 +351,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	e.Selection = selection.Config{
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: fitted.Weights,
+		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Weights: fitted.Weights,
 		Recommend: recommend(c.Recommend, fitted), Tuning: &selection.Tuning{},
 	}
 	a.tuner = a.newTuner(e, fitted)

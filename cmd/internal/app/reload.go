@@ -369,6 +369,20 @@ func (r *reloader) check(text []byte) error {
 	return errors.New(strings.Join(says, "\n"))
 }
 
+// write replaces the configuration's text, and has it looked at.
+func (r *reloader) write(path string, text []byte) error {
+	defer r.again()
+	return config.Write(path, text)
+}
+
+// switched returns a text for the configuration with a tool switched on or off.
+func (r *reloader) switched(text []byte, tool string, on bool) ([]byte, error) {
+	if err := r.check(text); err != nil { // it keeps the values of variables for itself
+		return nil, err
+	}
+	return config.SwitchTool(r.file, text, r.environ, tool, on)
+}
+
 // compile reads a text for the configuration in an environment.
 func (r *reloader) compile(environ []string, text []byte) (*rulebook.Book, error) {
 	c, err := config.Parse(r.file, text, environ)

@@ -392,7 +392,7 @@ func (u *User) SetSource(in *form.Reader, n *yaml.Node) { u.Place = in.Position(
 // Tools says which tools etui has.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
-	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on."`
+	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on. Changes take effect while etui serves."`
 	Read     []string `yaml:"read" help:"Existing folders beside the workspace that the file tools and commands may read and not change, as in [~/docs, ../shared-notes]; at most 10. Default: none."`
 	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
 	Search   Search   `yaml:"search" help:"Services that web_search asks, in the order of these keys; if one fails, the next one. Without any there is no web_search."`
@@ -499,6 +499,7 @@ type Channel struct {
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
 	Guests    bool         `yaml:"guests" help:"web: let people in without a token."`
 	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, and frame the ready page, as in https://shop.example.com. Default: none."`
+	Calls     string       `yaml:"calls" enum:"people,all,none" help:"web: who is shown the calls of tools, with their arguments and results: people with a token, guests too (all), or nobody. Default: people."`
 	Page      bool         `yaml:"page" help:"web: serve a ready chat page to browsers, at /channels/NAME."`
 	Account   string       `yaml:"account" help:"The account to log in to. Default: irc: the nick; email: the address."`
 	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`

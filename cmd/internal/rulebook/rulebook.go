@@ -1,5 +1,5 @@
 // Package rulebook is the part of a configuration that takes effect while etui serves: people,
-// toolsets, rules and workflows, all of it in one step.
+// toolsets, tools that are switched off, rules and workflows, all of it in one step.
 package rulebook
 
 import (
@@ -21,6 +21,7 @@ type Book struct {
 	channels  []string // whose identities people have
 	users     *identity.Users
 	toolsets  []catalog.Skill
+	disabled  []string // tools and groups
 	visible   *rules.Rules
 	calls     *rules.Rules
 	approvers []approver
@@ -41,7 +42,7 @@ func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	for i, r := range c.Visibility.Rules {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace}
 	}
-	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), flows: flows}
+	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), disabled: c.Tools.Disabled, flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
@@ -96,10 +97,16 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-var _ catalog.Rules = (*Book)(nil)
+var (
+	_ catalog.Rules    = (*Book)(nil)
+	_ catalog.Switches = (*Book)(nil)
+)
 
 // Guard implements [catalog.Rules].
 func (r *Book) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
+
+// Disabled implements [catalog.Switches].
+func (r *Book) Disabled() []string { return r.disabled }
 
 // Status returns the rules of visibility.
 func (r *Book) Status() []rules.Status { return r.visible.Status() }

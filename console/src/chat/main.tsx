@@ -89,7 +89,7 @@ function Page({ turn }: { turn: () => void }) {
         {s.note === "key" ? <KeyForm error={s.error} /> : (
           <div role="log" aria-live="polite" aria-busy={s.works}>
             {s.items.length + s.others.length === 0 && <p className="soft empty">{c.nothing}</p>}
-            {s.items.map((item) => <Said key={item.id} item={item} talk={talk} />)}
+            {s.items.map((item, i) => <Said key={item.id} item={item} talk={talk} newest={i === s.items.length - 1 && !s.items.findLast((x) => x.from === "you")?.text.match(/^\/(why|help|skill)/)} />)}
             {s.others.map((o) => <Asked key={o.id} about={o} decide={(approved) => talk.decide!(o, approved)} />)}
           </div>
         )}

@@ -7,7 +7,7 @@ import type { Call, Item, Other, Said as Answer, Talk } from "./talk";
 const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));
 
 // Said shows one message: of the agent with its calls, what waits for the person, and why it got its tools.
-export function Said({ item, talk }: { item: Item; talk: Talk }) {
+export function Said({ item, talk, newest }: { item: Item; talk: Talk; newest: boolean }) {
   const t = useTexts();
   const c = t.chat_;
   if (item.from === "you") {
@@ -33,6 +33,7 @@ export function Said({ item, talk }: { item: Item; talk: Talk }) {
       {item.files?.map((f, i) => <p key={i} className="soft">{straight(f.name)}</p>)}
       {item.awaits?.map((a) => <Waiting key={a.id ?? a.call} about={a} decide={(said) => talk.answer?.(item, a, said)} />)}
       {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [])} />}
+      {newest && !talk.why && item.text && !talk.state.works && <p><button className="soft" onClick={() => talk.say("/why", [])}>{t.why}</button></p>}
       {talk.why && !!item.number && !item.works && <WhyLine why={() => talk.why!(item)} />}
     </article>
   );

@@ -218,6 +218,11 @@ await page.waitForSelector("text=Sent for the guest.");
 await page.reload();
 await page.waitForSelector("text=Sent for the guest.");
 await accessible(page, "the chat of a guest");
+if (await page.locator(".call").count()) wrong("a guest reads calls");
+await page.click("text=Why these tools?");
+await page.waitForSelector("article.you:has-text('/why')");
+await page.waitForSelector("article.you:has-text('/why') + article.agent:has-text('report')");
+if (await page.locator("text=Why these tools?").count()) wrong("reasons have reasons");
 if (shots) await page.screenshot({ path: shots + "/chat-channel.png" });
 await page.context().close();
 
@@ -229,6 +234,32 @@ await say(page, "read this");
 await page.waitForSelector("text=Read for the visitor.");
 await page.waitForSelector("article.you >> text=notes.pdf");
 
+// Calls unfold below the question that they are made for, as they run, and after a reload: one that waited for
+// a yes ends where it began. What is long is cut, and nothing is markup.
+await say(page, "Read the calendar, and send the weekly report");
+await page.waitForSelector(".call:has-text('report')");
+if (await page.locator(".call:has-text('report') .badge").count()) wrong("a call that waits has ended");
+await page.waitForSelector(".call:has-text('read') .badge.good");
+await accessible(page, "calls that run");
+await page.click("article.agent .row button >> nth=0");
+await page.waitForSelector("text=Sent for the visitor.");
+for (const again of [false, true]) {
+  if (again) await page.goto(`${closed}/channels/talk#token=${token}`).then(() => page.reload()).then(() => page.goto(`${closed}/channels/talk#token=${token}`));
+  await page.waitForSelector(".call:has-text('report') .badge.good");
+  const order = await page.$$eval("article", (all) => all.map((a) => (a.querySelector(".call") ? "calls" : a.textContent.includes("Read the calendar") ? "asked" : a.textContent.includes("Sent for the visitor.") ? "answered" : "")).filter(Boolean));
+  if (order.join() !== "asked,calls,answered") wrong(`the order is ${order}`);
+  for (const s of await page.locator(".call summary").all()) await s.click();
+  const [read, sent] = await page.locator(".call").allTextContents();
+  if (!read.includes("long") || read.length > 6_000 || !read.includes("free")) wrong(`the call has ${read.length} characters: ${read.slice(0, 100)} ${read.slice(-100)}`);
+  if (!sent.includes("weekly") || !sent.includes("sent <script>") || /[\u202a-\u202e]/.test(sent)) wrong(`the call is ${sent}`);
+  if (await page.locator("article script").count()) wrong("a result became markup");
+  await accessible(page, "calls");
+}
+if (shots) await page.screenshot({ path: shots + "/chat-channel-calls.png", fullPage: true });
+await page.setViewportSize({ width: 390, height: 700 });
+await accessible(page, "calls, 390 px");
+if (shots) await page.screenshot({ path: shots + "/chat-channel-calls-390.png" });
+
 // The tab keeps it, until it counts no more: a page that is loaded again is as it was, at its newest message.
 for (let i = 0; i < 12; i++) await say(page, `/help`);
 await page.waitForFunction(() => document.querySelectorAll("article.agent").length > 12);
@@ -239,6 +270,18 @@ await page.goto("about:blank");
 await page.goto(`${closed}/channels/talk#token=x`);
 await page.waitForSelector("text=Open this page anew");
 if (/token/.test(await page.locator("[role=status]").textContent())) wrong("people read what is for programs");
+await page.context().close();
+
+// Guests read them where the channel says so.
+page = await visit(open + "/channels/open", { locale: "zh-CN", colorScheme: "dark", viewport: { width: 390, height: 700 } });
+await say(page, "when?");
+await page.waitForSelector("text=Free for the guest.");
+await page.reload();
+await page.waitForSelector(".call:has-text('read') .badge.good");
+await page.click(".call summary");
+await page.waitForSelector(".call pre:has-text('free')");
+await accessible(page, "calls of a guest");
+if (shots) await page.screenshot({ path: shots + "/chat-guest-calls-zh.png" });
 await page.context().close();
 
 // A site that the channel lists frames it with one line; another does not.
