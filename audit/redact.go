@@ -36,8 +36,8 @@ var (
 
 const hidden = "(hidden)"
 
-// Arguments returns arguments for somebody who decides about a call: without secrets, and
-// as whole as can be. What has no shape is escaped.
+// Arguments returns arguments for somebody who decides about a call: without secrets, and as whole
+// as can be. Arguments that have no shape are escaped.
 func Arguments(secrets *secret.Set, args json.RawMessage) string {
 	text := cleaner{secrets.Redactor()}.arguments(args, shown)
 	var b strings.Builder

@@ -29,7 +29,7 @@ func taken(lang string) *turn.End {
 // message, and what comes after it, has a turn of its own.
 func (r *turnRun) steering(ctx context.Context) (list []turn.Interjection) {
 	j := r.job
-	// What comes when the sender has gone ends the turn.
+	// A message that comes when the sender has gone ends the turn.
 	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 {
 		return nil
 	}

@@ -174,8 +174,8 @@ func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
 	return nil
 }
 
-// handed makes the message for a sub-agent from that of the turn that starts it. Who sends
-// it stays the same.
+// handed makes the message for a sub-agent from that of the turn that starts it. The sender stays
+// the same.
 func (v *Supervisor) handed(
 	ctx context.Context, t Assignment, a *agent.Agent, m message.Mail, s session.Session, skill string,
 ) (message.Mail, error) {

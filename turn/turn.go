@@ -88,9 +88,8 @@ type Config struct {
 	// Audit records each decision about a call, with the arguments. It must return at
 	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
-	// Secrets are redacted from what tools return before the model, the user or a store
-	// sees it. What a model says is streamed unchanged: it never saw a secret. Nil
-	// knows none.
+	// Secrets are redacted from what tools return before the model, the user or a store sees it.
+	// The words of a model are streamed unchanged: it never saw a secret. Nil knows none.
 	Secrets *secret.Set
 	// Chooser decides which tools and skills come first when the recommender's rules
 	// are unsure; nil leaves it to the rules.

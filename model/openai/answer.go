@@ -184,7 +184,7 @@ type usage struct {
 	OutputTokens number `json:"output_tokens"`
 }
 
-// number is a whole number, however it is written: 12, 12.0 or "12". What is none is 0.
+// number is a whole number, however it is written: 12, 12.0 or "12". Anything else is 0.
 type number int
 
 func (n *number) UnmarshalJSON(raw []byte) error {

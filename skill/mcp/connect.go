@@ -46,7 +46,7 @@ type connection struct {
 	useful   atomic.Bool   // a call was answered
 }
 
-// manner is how a server is spoken to. What does not work is tried in another way next time.
+// manner is how a server is spoken to. If one does not work, the next attempt takes another.
 type manner struct {
 	legacy   bool          // in a version that begins with a handshake
 	events   bool          // over the older transport: a stream of events, and POST

@@ -8,8 +8,8 @@ import (
 	"maps"
 )
 
-// Shared is where several etui keep together what they accepted of servers. What each
-// was offered and holds back stays its own.
+// Shared is where several etui keep together what they accepted of servers. Offers, and the
+// definitions that are held back, stay with each etui.
 type Shared interface {
 	// Read returns what was accepted, by server.
 	Read(ctx context.Context) (map[string]json.RawMessage, error)

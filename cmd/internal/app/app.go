@@ -262,8 +262,8 @@ func (a *App) stop(ctx context.Context) (left int) {
 	return a.Engine.Stop(ending)
 }
 
-// settle lets what was accepted end, too: a command that ends may have left a turn to come. What
-// turns leave behind is stored before the store is closed.
+// settle lets what was accepted end, too: a command that ends may have left a turn to come. The app
+// stores the remains of its turns before it closes the store.
 func (a *App) settle(ctx context.Context) {
 	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()

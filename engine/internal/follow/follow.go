@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// news is an event as other processes learn it, a line of JSON. What is long comes with the
+// news is an event as other processes learn it, a line of JSON. Long text comes with the
 // conversation.
 type news struct {
 	Text     string         `json:"text,omitempty"`
