@@ -648,17 +648,26 @@ func (s *shop) etui(args ...string) ([]byte, error) {
 // what the model says.
 var notWords = regexp.MustCompile(`/[a-z]+( [a-z2-7]{6})?( session)?|\b(session|always|refund|lena|max|boss|telegram|order|UTC)\b|\([a-z2-7]{6}\)|（[a-z2-7]{6}）|(said|result): [a-z]+`)
 
+// shownTexts are the texts of blocks.
+var shownTexts = regexp.MustCompile(`"text":"((?:[^"\\]|\\.)*)"`)
+
 // checkWords reports English words in what people read.
 func (s *shop) checkWords() {
 	s.Helper()
 	for _, who := range []string{"carl", "max", "U2", "U9"} {
 		for _, text := range s.reads(who) {
-			if at := strings.Index(text, ` [{"`); at >= 0 { // blocks repeat the text; their labels are below
-				text = text[:at]
+			parts := []string{text}
+			if at := strings.Index(text, ` [{"`); at >= 0 { // what Slack shows of blocks: texts and labels
+				parts = []string{text[:at]}
+				for _, shown := range shownTexts.FindAllStringSubmatch(text[at:], -1) {
+					parts = append(parts, strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(shown[1]))
+				}
 			}
-			left := notWords.ReplaceAllString(text, "")
-			if strings.ContainsFunc(left, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
-				s.Errorf("%s reads English: %q (%q)", who, text, left)
+			for _, part := range parts {
+				left := notWords.ReplaceAllString(part, "")
+				if strings.ContainsFunc(left, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
+					s.Errorf("%s reads English: %q (%q)", who, part, left)
+				}
 			}
 		}
 	}
