@@ -368,7 +368,7 @@ func (s *shop) asks(order int) string {
 		return id[:6]
 	}
 	theirs := s.until("max", args)
-	if strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
+	if !strings.HasPrefix(theirs, "Carl") || strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
 		s.Errorf("carl reads %q, and max %q", mine, theirs)
 	}
 	_, id, _ := strings.Cut(mine, "/withdraw ")
@@ -646,7 +646,7 @@ func (s *shop) etui(args ...string) ([]byte, error) {
 
 // notWords are what is no word of etui's: commands, what a person types after them, names, arguments, and
 // what the model says.
-var notWords = regexp.MustCompile(`/[a-z]+( [a-z2-7]{6})?( session)?|\b(session|always|refund|lena|max|boss|telegram|order|UTC)\b|\([a-z2-7]{6}\)|（[a-z2-7]{6}）|(said|result): [a-z]+`)
+var notWords = regexp.MustCompile(`/[a-z]+( [a-z2-7]{6})?( session)?|\b(session|always|refund|lena|max|boss|Carl|telegram|order|UTC)\b|\([a-z2-7]{6}\)|（[a-z2-7]{6}）|(said|result): [a-z]+`)
 
 // shownTexts are the texts of blocks.
 var shownTexts = regexp.MustCompile(`"text":"((?:[^"\\]|\\.)*)"`)
