@@ -372,6 +372,21 @@ func (s *shop) asks(order int) string {
 		s.Errorf("carl reads %q, and max %q", mine, theirs)
 	}
 	_, id, _ := strings.Cut(mine, "/withdraw ")
+	list := ""
+	for began := time.Now(); !strings.Contains(list, `"asked":["lena","max"],"theirs":true`); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			s.log("carl's program reads %s", list)
+		}
+		own, err := http.Get(s.gateway + "/api/approvals?user=telegram:1001")
+		if err != nil {
+			s.Fatal(err)
+		}
+		text, err := io.ReadAll(own.Body)
+		own.Body.Close()
+		if list = string(text); err != nil || !strings.Contains(list, `"id":"`+id[:6]) {
+			s.log("carl's program reads %s, %v", list, err)
+		}
+	}
 	return id[:6]
 }
 
