@@ -7,10 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -27,9 +30,11 @@ type Approval struct {
 	Session session.Key `json:"session"`
 	// From is the conversation of the person who is asked, if Session is a sub-agent's.
 	From session.Key `json:"from,omitempty"`
-	// Channel and Chat are where the message came from.
+	// Channel and Chat are where the message came from. Name is what the platform calls the sender there, if
+	// the configuration has no name for them: anybody can choose theirs.
 	Channel string `json:"channel,omitempty"`
 	Chat    string `json:"chat,omitempty"`
+	Name    string `json:"name,omitempty"`
 }
 
 // Place returns the conversation of the person who asked.
@@ -97,13 +102,23 @@ func within(s session.Session, a session.Await, from session.Key) Approval {
 	var at struct {
 		Channel, Chat, Language string
 		Direct                  bool
+		Attrs                   map[string]string
 	}
 	if json.Unmarshal(record, &at) != nil || at.Direct { // only the sender reads the chat
 		at.Chat = ""
 	}
 	a.Language = cmp.Or(a.Language, at.Language)
-	return Approval{a, s.Key, from, at.Channel, at.Chat}
+	name := ""
+	if strings.Contains(a.User, ":") {
+		name = printable.Line(strings.Join(strings.FieldsFunc(at.Attrs[chat.SenderName], func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !strings.ContainsRune("'.-", r) // no markup
+		}), " "), maxName)
+	}
+	return Approval{a, s.Key, from, at.Channel, at.Chat, name}
 }
+
+// maxName is how many characters of the sender's own name people read.
+const maxName = 60
 
 // Get returns what waits under an ID, in any session.
 func (s *Approvals) Get(ctx context.Context, id string) (Approval, error) {

@@ -89,6 +89,9 @@ func Request(a Approval) string {
 		where = strings.TrimPrefix(where+", "+a.Chat, ", ")
 	}
 	asks := cmp.Or(a.User, phrase.In(a.Language, "Somebody without a name"))
+	if a.Name != "" {
+		asks = a.Name + phrase.In(a.Language, ", ") + asks
+	}
 	where = cmp.Or(where, string(a.Place()))
 	asks = phrase.In(a.Language, "%s (%s) asks for an approval (%s): %s, risk %s",
 		asks, where, a.ID, tool.Label(a.Tool, a.Original), Risk(a.Await))

@@ -31,15 +31,15 @@ read from standard input. If the gateway of the workspace runs, it answers; othe
 does. Each start is a new conversation, unless --continue takes up the latest one of your user and
 channel. --session names one.
 
-In a conversation, Tab completes commands, skills and tools, and the arrow keys and Ctrl-R find earlier messages.
-Ctrl-O unfolds the calls of the last answer, and where a call waits for an approval, Tab offers the answers.
+In a conversation, Tab completes commands, skills and tools; the arrow keys find earlier messages, and
+Ctrl-R those with the text of the prompt. Ctrl-O unfolds the calls of the last answer, and where a call waits for an approval, Tab offers the answers.
 Ctrl-C stops a running answer; on an empty prompt it leaves. If the input is no terminal, each
 line is a message.`: "" +
 			`在终端与智能体交谈：用 -m 发送一条消息，或进行对话。消息“-”从标准输入读取。工作区的网关在运行时由
 它回答，否则由本进程回答。每次启动都是新的对话；--continue 继续您和该渠道最近的对话，--session 指
 定对话的名称。
 
-对话中，Tab 补全命令、技能和工具，方向键和 Ctrl-R 查找之前的消息。Ctrl-O 展开上一个回答的
+对话中，Tab 补全命令、技能和工具，方向键查找之前的消息，Ctrl-R 查找含有提示符中文字的消息。Ctrl-O 展开上一个回答的
 调用；有调用等待批准时，Tab 给出可选的答复。Ctrl-C 停止正在进行的回答，在空提示符下退出。如果输入不是终
 端，每行是一条消息。`,
 

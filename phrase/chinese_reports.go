@@ -565,11 +565,12 @@ func reports() map[string]string {
 			"%s 属于用户 %d；由于 etui 以 root 身份运行，命令使用该用户，因此 etui 不读取它。如果内容是您的，请收" +
 			"回：chown -R root %[1]s。或以普通用户身份运行 etui",
 
-		"Wait for the answers, or stop them with Ctrl-C.": "请等待回答，或用 Ctrl-C 停止。",
-		"No earlier message has this text.":               "之前的消息中没有这段文字。",
-		"[paste %d: %d lines]":                            "[粘贴 %d：%d 行]",
-		"… Ctrl-C stops the answer":                       "……Ctrl-C 停止回答",
-		"; waiting: %d":                                   "；等待中：%d",
+		"Wait for the answers, or stop them with Ctrl-C.":    "请等待回答，或用 Ctrl-C 停止。",
+		"No earlier message has this text.":                  "之前的消息中没有这段文字。",
+		"Type a part of the message, and press Ctrl-R then.": "先输入消息的一部分，再按 Ctrl-R。",
+		"[paste %d: %d lines]":                               "[粘贴 %d：%d 行]",
+		"… Ctrl-C stops the answer":                          "……Ctrl-C 停止回答",
+		"; waiting: %d":                                      "；等待中：%d",
 
 		"%s, %s, %s needed":            "%s，%s，需要 %s",
 		"%d conversations":             "%d 个对话",

@@ -280,7 +280,7 @@ func TestTyping(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if calls := s.Called("assistant.threads.setStatus"); len(calls) != 1 || calls[0].Get("thread_ts") != thread.Thread {
+	if calls := s.Called("assistant.threads.setStatus"); len(calls) != 1 || calls[0].Get("thread_ts") != thread.Thread || strings.ContainsAny(calls[0].Get("status"), "abcdefghijklmnopqrstuvwxyz") {
 		t.Errorf("calls: %v", calls)
 	}
 	s.Answer("assistant.threads.setStatus", object{"ok": false, "error": "missing_scope", "needed": "chat:write"})

@@ -23,8 +23,8 @@ read from standard input. If the gateway of the workspace runs, it answers; othe
 does. Each start is a new conversation, unless --continue takes up the latest one of your user and
 channel. --session names one.
 
-In a conversation, Tab completes commands, skills and tools, and the arrow keys and Ctrl-R find earlier messages.
-Ctrl-O unfolds the calls of the last answer, and where a call waits for an approval, Tab offers the answers.
+In a conversation, Tab completes commands, skills and tools; the arrow keys find earlier messages, and
+Ctrl-R those with the text of the prompt. Ctrl-O unfolds the calls of the last answer, and where a call waits for an approval, Tab offers the answers.
 Ctrl-C stops a running answer; on an empty prompt it leaves. If the input is no terminal, each
 line is a message.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"

@@ -166,6 +166,8 @@ func TestChatEditing(t *testing.T) {
 	c.reads("world")
 	c.press("\x1b[A\x1b[A\x1b[A!\r") // the third message before this one
 	c.reads("我还剩几!")
+	c.press("\x12")
+	c.shows("Type a part of the message")
 	c.press("OR")
 	c.types("OR")
 	c.press("\x12!\r") // Ctrl-R finds the message with this text, in any case

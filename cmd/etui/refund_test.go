@@ -371,10 +371,25 @@ func (s *shop) asks(order int) string {
 		return id[:6]
 	}
 	theirs := s.until("max", args)
-	if strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
+	if !strings.HasPrefix(theirs, "Carl") || strings.Contains(mine, "/approve") || !strings.Contains(mine, "lena") || !strings.Contains(mine, "max") || !strings.Contains(theirs, "|/approve ") {
 		s.Errorf("carl reads %q, and max %q", mine, theirs)
 	}
 	_, id, _ := strings.Cut(mine, "/withdraw ")
+	list := ""
+	for began := time.Now(); !strings.Contains(list, `"asked":["lena","max"],"theirs":true`); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			s.log("carl's program reads %s", list)
+		}
+		own, err := http.Get(s.gateway + "/api/approvals?user=telegram:1001")
+		if err != nil {
+			s.Fatal(err)
+		}
+		text, err := io.ReadAll(own.Body)
+		own.Body.Close()
+		if list = string(text); err != nil || !strings.Contains(list, `"id":"`+id[:6]) {
+			s.log("carl's program reads %s, %v", list, err)
+		}
+	}
 	return id[:6]
 }
 
@@ -649,19 +664,28 @@ func (s *shop) etui(args ...string) ([]byte, error) {
 
 // notWords are what is no word of etui's: commands, what a person types after them, names, arguments, and
 // what the model says.
-var notWords = regexp.MustCompile(`/[a-z]+( [a-z2-7]{6})?( session)?|\b(session|always|refund|lena|max|boss|telegram|order|UTC)\b|\([a-z2-7]{6}\)|（[a-z2-7]{6}）|(said|result): [a-z]+`)
+var notWords = regexp.MustCompile(`/[a-z]+( [a-z2-7]{6})?( session)?|\b(session|always|refund|lena|max|boss|Carl|telegram|order|UTC)\b|\([a-z2-7]{6}\)|（[a-z2-7]{6}）|(said|result): [a-z]+`)
+
+// shownTexts are the texts of blocks.
+var shownTexts = regexp.MustCompile(`"text":"((?:[^"\\]|\\.)*)"`)
 
 // checkWords reports English words in what people read.
 func (s *shop) checkWords() {
 	s.Helper()
 	for _, who := range []string{"carl", "max", "U2", "U9"} {
 		for _, text := range s.reads(who) {
-			if at := strings.Index(text, ` [{"`); at >= 0 { // blocks repeat the text; their labels are below
-				text = text[:at]
+			parts := []string{text}
+			if at := strings.Index(text, ` [{"`); at >= 0 { // what Slack shows of blocks: texts and labels
+				parts = []string{text[:at]}
+				for _, shown := range shownTexts.FindAllStringSubmatch(text[at:], -1) {
+					parts = append(parts, strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(shown[1]))
+				}
 			}
-			left := notWords.ReplaceAllString(text, "")
-			if strings.ContainsFunc(left, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
-				s.Errorf("%s reads English: %q (%q)", who, text, left)
+			for _, part := range parts {
+				left := notWords.ReplaceAllString(part, "")
+				if strings.ContainsFunc(left, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
+					s.Errorf("%s reads English: %q (%q)", who, part, left)
+				}
 			}
 		}
 	}

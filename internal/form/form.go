@@ -18,6 +18,7 @@ import (
 	"io"
 	"iter"
 	"reflect"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -104,22 +105,32 @@ func syntax(text string, err error, deep bool) *SyntaxError {
 	return e
 }
 
+// bare finds a reference to a variable that is not in quotes: its brace begins a mapping there.
+var bare = regexp.MustCompile(`[:,\[] *\$\{`)
+
+func lineOf(text string, n int) string {
+	if lines := strings.Split(text, "\n"); n >= 1 && n <= len(lines) {
+		return lines[n-1]
+	}
+	return ""
+}
+
 // advise says what to do about a usual mistake.
 func advise(message, text string, at yaml.Mark) string {
 	switch {
 	case strings.Contains(message, "found a tab character"):
 		return "a tab cannot indent a line; use spaces"
 	case strings.Contains(message, "cannot start any token"):
-		if lines := strings.Split(text, "\n"); at.Line >= 1 && at.Line <= len(lines) {
-			if line := []rune(lines[at.Line-1]); at.Column >= 1 && at.Column <= len(line) {
-				if c := line[at.Column-1]; c != '\t' {
-					return fmt.Sprintf("a text that begins with %q must be in quotes", c)
-				}
-				return "a tab cannot indent a line; use spaces"
+		if line := []rune(lineOf(text, at.Line)); at.Column >= 1 && at.Column <= len(line) {
+			if c := line[at.Column-1]; c != '\t' {
+				return fmt.Sprintf("a text that begins with %q must be in quotes", c)
 			}
+			return "a tab cannot indent a line; use spaces"
 		}
 	case strings.Contains(message, "mapping values are not allowed"):
 		return message + `; put a text with ": " into quotes, or check the indentation`
+	case strings.HasPrefix(message, "did not find expected ','") && bare.MatchString(lineOf(text, at.Line)):
+		return message + `; between { and }, or [ and ], put ${NAME} into quotes: "${NAME}"`
 	case strings.HasPrefix(message, "did not find expected '-'"), strings.HasPrefix(message, "did not find expected key"):
 		return message + "; check the indentation"
 	}

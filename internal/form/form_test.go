@@ -197,6 +197,8 @@ func TestSyntax(t *testing.T) {
 		"a: @b\n":               "1:4: a text that begins with '@' must be in quotes",
 		"é: `b`\n":              "1:4: a text that begins with '`' must be in quotes",
 		"a: b: c\n":             `1:5: mapping values are not allowed in this context; put a text with ": " into quotes, or check the indentation`,
+		"a: {b: ${C}, d: e}\n":  "1:9: did not find expected ',' or '}'; between { and }, or [ and ], put ${NAME} into quotes: \"${NAME}\"",
+		"a: [b, ${C}]\n":        "1:9: did not find expected ',' or ']'; between { and }, or [ and ], put ${NAME} into quotes: \"${NAME}\"",
 		"a:\n  - b: c\n   d: e": "3:4: did not find expected '-' indicator; check the indentation",
 	} {
 		_, bad := form.Parse(text, 10)

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,10 +27,19 @@ func Columns(rows [][]string) string {
 	return b.String()
 }
 
-// Table writes rows in lines of a width. The last column gets the rest of the width and
-// is cut there. Chinese characters take two columns, as in terminals.
+// Table writes rows in lines of a width. The last column gets the rest of the width, a quarter at least if it
+// needs that, and is cut there. Chinese characters take two columns, as in terminals.
 func Table(rows [][]string, width int) string {
 	widths := columns(rows, width/2)
+	if len(widths) > 1 {
+		before, over := widths[:len(widths)-1], min(widths[len(widths)-1], width/4)-width
+		for _, w := range before {
+			over += w + 1
+		}
+		for ; over > 0 && slices.Max(before) > 1; over-- { // the widest gives way
+			before[slices.Index(before, slices.Max(before))]--
+		}
+	}
 	var b strings.Builder
 	for _, row := range rows {
 		line, last := "", len(row)-1

@@ -308,8 +308,13 @@ func (t *talk) recall(place int) {
 	}
 }
 
-// search shows the newest earlier message with the text of the prompt; again, the one before it.
+// search shows the newest earlier message with the text of the prompt; again, the one before it. In shells the
+// text comes after the key: who expects that is told.
 func (t *talk) search() {
+	if t.input.Value() == "" {
+		t.hint = t.config.Say("Type a part of the message, and press Ctrl-R then.")
+		return
+	}
 	from := t.place
 	if from == len(t.history) || t.history[from] != t.input.Value() {
 		t.sought, from = t.input.Value(), len(t.history)

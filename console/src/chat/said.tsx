@@ -124,7 +124,7 @@ export function Asked({ about: a, decide }: { about: Other; decide: (approved: b
   return (
     <article className="agent">
       <section className={a.over ? "card" : "card waits"}>
-        <p>{straight(a.user || c.somebody)}{a.channel && ` (${a.channel})`} {c.asks} <b className="mono">{a.tool}</b> {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
+        <p>{a.name && a.name + c.comma}{straight(a.user || c.somebody)}{a.channel && ` (${a.channel})`} {c.asks} <b className="mono">{a.tool}</b> {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
         {a.arguments && <pre tabIndex={0}>{straight(a.arguments)}</pre>}
         {a.failed && <p role="alert" className="bad">{a.failed}</p>}
         {a.over ? <p className="soft">{c.over}</p> : (

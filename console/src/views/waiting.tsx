@@ -19,7 +19,7 @@ export function Waiting({ always = false }: { always?: boolean }) {
               {!waiting?.length && <p className="soft">{t.nothing}</p>}
               {waiting?.map((a) => (
                 <div key={a.id ?? a.call} className="said tool">
-                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
+                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.name && `${a.name} · `}{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
                   {a.question && <p>{a.question}</p>}
                   {a.arguments && <pre>{a.arguments}</pre>}
                   {a.question && <Answer choices={a.choices ?? []} say={(said) => answer(api.POST("/admin/approvals/{id}", { params: { path: { id: a.id ?? a.call } }, body: { answer: said } }))} />}

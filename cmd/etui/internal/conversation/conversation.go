@@ -196,7 +196,9 @@ func (c *Conversation) Talk(ctx context.Context) error {
 	if !c.JSON && terminal.CanTalk(c.In, c.Out) {
 		in, _ := c.In.(*os.File)
 		out, _ := c.Out.(*os.File)
-		phrase.Fprintf(c.Out, c.Language, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))
+		for line := range strings.Lines(phrase.In(c.Language, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))) {
+			fmt.Fprint(c.Out, terminal.Hanging("", line, terminal.Width()))
+		}
 		if c.last != "" {
 			fmt.Fprintf(c.Out, "\n%s\n", c.last)
 		}

@@ -91,13 +91,34 @@ func Text(lang string, x selection.Explanation, all bool, width int) string {
 	if len(rows) == 1 {
 		phrase.Fprintf(&b, lang, "No tool is near this message. The model may still search with find_tools.\n")
 	} else {
-		b.WriteString("\n" + terminal.Table(rows, width))
+		b.WriteString("\n" + table(rows, width))
 	}
 	if len(x.Skills) > 0 {
-		b.WriteString("\n" + terminal.Table(skillRows(lang, x, all), width))
+		b.WriteString("\n" + table(skillRows(lang, x, all), width))
 	}
 	if len(x.Alternatives) > 0 {
-		b.WriteString("\n" + terminal.Table(changes(lang, x), width))
+		b.WriteString("\n" + table(changes(lang, x), width))
+	}
+	return b.String()
+}
+
+// table is [terminal.Table]. Where a narrow terminal would cut reasons, they stand under their rows.
+func table(rows [][]string, width int) string {
+	text := terminal.Table(rows, width)
+	if width >= 80 || width < 40 || !strings.Contains(text, "…") {
+		return text
+	}
+	whys := make([]string, len(rows))
+	for i, row := range rows[1:] {
+		last := &row[len(row)-1]
+		whys[i+1], *last = *last, ""
+	}
+	var b strings.Builder
+	for i, line := range slices.Collect(strings.Lines(terminal.Table(rows, width))) {
+		b.WriteString(line)
+		if whys[i] != "" {
+			b.WriteString(terminal.Hanging("    ", whys[i], width))
+		}
 	}
 	return b.String()
 }

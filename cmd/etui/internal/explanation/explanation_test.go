@@ -14,8 +14,8 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// TestRenderFits: no line is longer than the terminal, in any script, and the
-// columns stand below each other.
+// TestRenderFits: no line is longer than the terminal, in any script, the columns stand below each other,
+// and a narrow terminal shows whole reasons.
 func TestRenderFits(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	if err := r.Register(demo.Tools("http://127.0.0.1:1", http.DefaultClient)...); err != nil {
@@ -44,6 +44,9 @@ func TestRenderFits(t *testing.T) {
 			}
 			if column < 0 {
 				t.Errorf("no tool is shown for %q:\n%s", query, text)
+			}
+			if width == 60 && strings.Contains(text, "…") {
+				t.Errorf("a reason is cut:\n%s", text)
 			}
 		}
 	}

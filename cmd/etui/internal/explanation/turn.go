@@ -7,7 +7,6 @@ import (
 
 	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
@@ -80,7 +79,7 @@ func Turn(lang string, t inspect.Turn, width int) string {
 	for _, skill := range c.Skills {
 		rows = append(rows, []string{"✓", skill, "", phrase.Word(lang, "a skill, announced with the message")})
 	}
-	return head + "\n" + terminal.Table(rows, width) + Refusals(lang, t.Refused, width)
+	return head + "\n" + table(rows, width) + Refusals(lang, t.Refused, width)
 }
 
 // Refusals lists what the policy refuses the caller.
@@ -92,5 +91,5 @@ func Refusals(lang string, list []turn.Judgement, width int) string {
 	for _, j := range list {
 		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, phrase.Reword(lang, j.Reason)})
 	}
-	return "\n" + terminal.Table(rows, width)
+	return "\n" + table(rows, width)
 }
