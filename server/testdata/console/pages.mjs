@@ -105,6 +105,8 @@ const inert = async (what) => {
   await page.evaluate(() => document.querySelectorAll("main details").forEach((d) => { d.open = true; }));
   const found = await page.$$eval("main img, main script, main iframe, main [onclick], main [onerror], main a[href^='javascript']", (all) => all.map((e) => e.outerHTML));
   if (found.length) wrong(`${what}: markup of others: ${found}`);
+  const turned = (await page.textContent("main")).match(/.{0,20}[\u202a-\u202e\u2066-\u2069].{0,20}/);
+  if (turned) wrong(`${what}: characters turn others around: ${turned}`);
 };
 await page.waitForSelector("text=onerror=alert(1)", { state: "attached" });
 await inert("a conversation");
@@ -114,6 +116,9 @@ await inert("the conversations");
 await page.click("tbody a:has-text('<script>')");
 await page.waitForSelector("h1:has-text('<script>')");
 await inert("another conversation");
+const [taken] = await Promise.all([page.waitForEvent("download"), page.click("text=Markdown ↓")]);
+const exported = readFileSync(await taken.path(), "utf8"); // a stranger's text looks like no message, and loads nothing
+if (!exported.includes("> ## assistant") || (exported.match(/^## /gm)?.length ?? 0) !== (await page.$$(".said")).length || /(?<!\\)(<(img|script|iframe)|!\[)/.test(exported)) wrong("the Markdown of a conversation: " + exported);
 for (const view of ["", "approvals", "usage", "audit", "people"]) {
   await page.goto(`${address}/console/${view}`);
   await settled(page);
