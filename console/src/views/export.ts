@@ -1,5 +1,5 @@
 import { answer, api, type Schemas } from "../api";
-import { straight } from "./markdown";
+import { straight } from "./straight";
 
 type Conversation = Schemas["InspectConversation"];
 

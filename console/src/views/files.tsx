@@ -3,7 +3,7 @@ import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Failure } from "../parts";
 import { useTexts } from "../texts";
-import { straight } from "./markdown";
+import { straight } from "./straight";
 
 type File = Schemas["ChatFile"];
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { answer, api } from "../api";
 import { Act, Card, Loaded, Risk, useTime } from "../parts";
 import { useTexts } from "../texts";
-import { straight } from "./markdown";
+import { straight } from "./straight";
 
 // Waiting shows the calls and questions that wait for an answer.
 export function Waiting({ always = false }: { always?: boolean }) {

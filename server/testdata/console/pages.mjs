@@ -52,6 +52,14 @@ if (page.url().includes("#")) wrong("the address keeps the secret");
 const state = await first.storageState();
 if (!state.cookies.every((c) => c.httpOnly && c.sameSite === "Strict")) wrong("the cookie: " + JSON.stringify(state.cookies));
 
+// A system without a language has Chromium say that it is en-US@posix.
+const plain = await browser.newContext({ storageState: state });
+await plain.addInitScript(() => Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }));
+const posix = await open(plain);
+await posix.goto(address + "/console/usage");
+await posix.waitForSelector("main .legend");
+await plain.close();
+
 // Every page, in both languages, both themes, wide and narrow: one page per language goes from view
 // to view, and each theme has one width in which everything is looked at.
 for (const locale of ["en-GB", "zh-CN"]) {
