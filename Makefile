@@ -15,8 +15,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 GO      := $(shell sed -n 's/^go //p' go.mod)
 LINT    := bin/golangci-lint
 
-# What was compiled in one checkout serves in another.
+# What was compiled in one checkout serves in another, and without C also in a release.
 export GOFLAGS += -trimpath
+export CGO_ENABLED = 0
 
 .PHONY: run test check bench chaos build generate lexicon picture release release-check
 
@@ -61,10 +62,10 @@ test: needs-go
 	@$(MAKE) --no-print-directory $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	go test -c -vet=off -ldflags '-s -w' -o bin/ ./engine ./sandbox ./skill/mcp
-	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
+	@race='$(RACE)'; cgo=1; echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; cgo=0; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	$(WITH_PROGRAMS) set -x; { go -C examples/unittest test -vet=off -ldflags '-s -w' ./... && go test -vet=off -ldflags '-s -w' ./internal/pdf; } & other=$$!; \
-	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test TEST_SERVERS=$(CURDIR)/bin/mcp.test GORACE=atexit_sleep_ms=0 go test -p 4 -timeout 30m $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
+	TEST_ALL=1 TEST_ETUI=$(CURDIR)/bin/etui.test TEST_ENGINE=$(CURDIR)/bin/engine.test TEST_SANDBOX=$(CURDIR)/bin/sandbox.test TEST_SERVERS=$(CURDIR)/bin/mcp.test GORACE=atexit_sleep_ms=0 CGO_ENABLED=$$cgo go test -p 4 -timeout 30m $$race -vet=off -ldflags '-s -w' $(PACKAGES); \
 	failed=$$?; wait $$other && exit $$failed
 
 # What `go test ./...` runs on a machine with Go alone. Tests of programs that are not installed

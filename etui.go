@@ -129,7 +129,7 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 	g := &Gateway{registry: registry, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	if cfg.Folder != "" {
 		if cfg.FolderConfig.Package == nil {
-			cfg.FolderConfig.Package = markdown.Here().Load
+			cfg.FolderConfig.Package = markdown.LocalMachine().Load
 		}
 		if g.folder, err = skill.Open(cfg.Folder, registry, cfg.FolderConfig); err != nil {
 			return nil, err

@@ -3,12 +3,16 @@ package etui_test
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +36,7 @@ const maxCore = 28_000
 // embeds the engine: its methods would be in one namespace with those of the engine.
 func TestShape(t *testing.T) {
 	t.Parallel()
-	methods, lines := map[string]int{}, map[string]int{}
+	methods, lines, functions := map[string]int{}, map[string]int{}, map[string]int{}
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -47,14 +51,21 @@ func TestShape(t *testing.T) {
 			return err
 		}
 		folder := path.Dir(name)
-		lines[folder] += bytes.Count(text, []byte("\n"))
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		generated := strings.HasSuffix(name, "_gen.go")
+		if !generated {
+			lines[folder] += bytes.Count(text, []byte("\n"))
+		}
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, name, text, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		for _, d := range file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
+				if !generated && d.Body != nil && len(d.Body.List) > 1 { // else it is a table
+					functions[folder+"."+d.Name.Name] = positions.Position(d.End()).Line - positions.Position(d.Pos()).Line + 1
+				}
 				if d.Recv != nil {
 					methods[folder+"."+typeName(d.Recv.List[0].Type)]++
 				}
@@ -81,6 +92,7 @@ func TestShape(t *testing.T) {
 	if sum > maxCore || sum < maxCore-1000 {
 		t.Errorf("the core has %d lines; maxCore and ARCHITECTURE.md say %d", sum, maxCore)
 	}
+	logFigures(t, sum, lines, methods, functions)
 	for what, count := range map[string]struct {
 		of  map[string]int
 		max int
@@ -90,6 +102,40 @@ func TestShape(t *testing.T) {
 				t.Errorf("%s has %d %s, at most %d are allowed", name, n, what, most)
 			}
 		}
+	}
+}
+
+// logFigures writes the figures of the house, for `go test -run TestShape -v .`: the lines of each
+// room of the product, and the largest things in it. Programs that measure, examples, test servers
+// and generated code are not the product.
+func logFigures(t *testing.T, core int, lines, methods, functions map[string]int) {
+	other := regexp.MustCompile(`^(bench|examples|cmd/bench|tools)(/|$)|[a-z]test(/|$)`)
+	largest := func(of map[string]int) string {
+		best := ""
+		for name, n := range of {
+			folder := name
+			if at := strings.LastIndexByte(name, '.'); at > 0 {
+				folder = name[:at]
+			}
+			if !other.MatchString(folder) && (n > of[best] || n == of[best] && name < best) {
+				best = name
+			}
+		}
+		return fmt.Sprintf("%s, %d", best, of[best])
+	}
+	rooms, all := map[string]int{}, 0
+	for folder, n := range lines {
+		if !other.MatchString(folder) {
+			room, _, _ := strings.Cut(folder, "/")
+			rooms[room] += n
+			all += n
+		}
+	}
+	t.Logf("product %d lines, core %d", all, core)
+	t.Logf("largest package: %s lines; type with the most methods: %s; longest function: %s lines",
+		largest(lines), largest(methods), largest(functions))
+	for _, room := range slices.Sorted(maps.Keys(rooms)) {
+		t.Logf("%7d  %s", rooms[room], room)
 	}
 }
 

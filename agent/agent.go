@@ -104,8 +104,8 @@ type Spawn struct {
 	Tokens int
 }
 
-// Filled returns the bounds with what 0 means.
-func (s Spawn) Filled() Spawn {
+// WithDefaults returns the bounds with what 0 means.
+func (s Spawn) WithDefaults() Spawn {
 	s.Number, s.Depth = cmp.Or(s.Number, 8), cmp.Or(s.Depth, 1)
 	s.Time, s.Tokens = cmp.Or(s.Time, 10*time.Minute), cmp.Or(s.Tokens, 200_000)
 	return s
@@ -194,7 +194,7 @@ func New(h Host, list []Config) (*Agents, error) {
 			)
 			continue
 		}
-		if err := g.Roster.Check(roster.Change{Skill: &live.Controls.Now().Skill, Skills: a.Skills}); err != nil {
+		if err := g.Roster.Check(roster.Change{Skill: &live.Controls.Snapshot().Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
@@ -247,7 +247,7 @@ func (g *Agents) Memory(agent string) (*memory.Store, error) {
 func (g *Agents) Selector() *selection.Selector { return g.host.Selector() }
 
 // Secrets returns what is hidden in messages, and must be in answers.
-func (g *Agents) Secrets() *secret.Known { return g.host.Turn.Secrets }
+func (g *Agents) Secrets() *secret.Set { return g.host.Turn.Secrets }
 
 // MaxMessage returns how long a message may be, in bytes.
 func (g *Agents) MaxMessage() int { return g.host.MaxMessage }

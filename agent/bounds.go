@@ -16,9 +16,9 @@ func (a *Agent) Depth(m message.Mail) int {
 	case a.Spawn.AtOnce <= 0 || m.History != nil:
 		return 0
 	case m.Origin != nil:
-		return min(m.Origin.Left, a.Spawn.Filled().Depth)
+		return min(m.Origin.Left, a.Spawn.WithDefaults().Depth)
 	}
-	return a.Spawn.Filled().Depth
+	return a.Spawn.WithDefaults().Depth
 }
 
 // bound is what an ancestor may use now. One whose agent is gone may use nothing.
@@ -30,7 +30,7 @@ func (g *Agents) bound(f chat.Facts, of message.Ancestor) selection.Bound {
 		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
 		return b
 	}
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	b.Groups = now.Groups
 	b.IncludeSkills, b.ExcludeSkills = now.Filter(of.IncludeSkills, of.ExcludeSkills)
 	return b

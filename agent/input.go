@@ -16,9 +16,9 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// Seen is what the sender of a message may see in a session, whatever the message asks
+// Visible is what the sender of a message may see in a session, whatever the message asks
 // for.
-func (g *Agents) Seen(a *Agent, m message.Mail, s session.Session) *selection.Selection {
+func (g *Agents) Visible(a *Agent, m message.Mail, s session.Session) *selection.Selection {
 	in, now := g.Input(a, m, s), g.host.Selector()
 	if in.Current != nil {
 		known := in.Current(now.Catalog())
@@ -29,7 +29,7 @@ func (g *Agents) Seen(a *Agent, m message.Mail, s session.Session) *selection.Se
 
 // Input makes what a turn may know of a message that is ready.
 func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	plan := g.flow(m, &s)
 	if plan != nil {
 		plan = plan.In(a.Disk)
@@ -87,8 +87,8 @@ func (g *Agents) file(m message.Mail) func(ctx context.Context, sha256 string) (
 	}
 }
 
-// Loaded returns what a turn of a message may know, in its session.
-func (g *Agents) Loaded(ctx context.Context, a *Agent, m message.Mail) (turn.Input, error) {
+// LoadInput returns what a turn of a message may know, in its session.
+func (g *Agents) LoadInput(ctx context.Context, a *Agent, m message.Mail) (turn.Input, error) {
 	s, err := g.Load(ctx, a, m)
 	if err == nil {
 		err = g.CheckNames(a, m, s)
@@ -108,13 +108,13 @@ func (g *Agents) Silent(ctx context.Context, m message.Mail) (*Agent, turn.Input
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
-	in, err := g.Loaded(ctx, a, m)
+	in, err := g.LoadInput(ctx, a, m)
 	return a, in, err
 }
 
-// Disabled returns why a tool that a caller names is missing: it is disabled, and the caller could see
+// WhyDisabled returns why a tool that a caller names is missing: it is disabled, and the caller could see
 // it if it were not. Nil means that it does not exist for the caller.
-func (g *Agents) Disabled(in turn.Input, tool string) error {
+func (g *Agents) WhyDisabled(in turn.Input, tool string) error {
 	if g.host.Skills == nil {
 		return nil
 	}

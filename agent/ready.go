@@ -12,7 +12,6 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/clienttool"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/roster"
@@ -29,12 +28,12 @@ func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 	}
 	if m.As != "" {
 		if m.User != "" {
-			return m, fmt.Errorf("%w: it has as and user; one of them says who sends it", message.ErrInvalid)
+			return m, phrase.Errorf("%w: it has as and user; one of them says who sends it", message.ErrInvalid)
 		}
 		users := g.Users()
 		s := users.Sender("", m.As)
 		if s.Channel == "" && s.User == nil {
-			return m, fmt.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, message.ErrUnknown, users.Hint(m.As))
+			return m, phrase.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, message.ErrUnknown, users.Hint(m.As))
 		}
 		m.User, m.As = m.As, ""
 		if channel, id, ok := strings.Cut(m.User, ":"); ok && channel != identity.KeyChannel {
@@ -42,7 +41,7 @@ func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 		}
 	}
 	if m.Channel == identity.System {
-		return m, fmt.Errorf("%w: the channel %s is etui's own", message.ErrInvalid, m.Channel)
+		return m, phrase.Errorf("%w: the channel %s is etui's own", message.ErrInvalid, m.Channel)
 	}
 	if m.Session == "" && g.host.People.Alone(m.Caller()) {
 		m.Guest = rand.Text()
@@ -141,11 +140,11 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > g.host.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(m.Text), g.host.MaxMessage)
+		return nil, m, phrase.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(m.Text), g.host.MaxMessage)
 	case m.Text == "" && len(m.Files) == 0 && len(m.Answers)+len(m.Results) == 0 && !m.GoesOn():
 		return nil, m, message.ErrEmpty
 	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
-		return nil, m, fmt.Errorf("%w: it has a text or answers, not both", message.ErrInvalid)
+		return nil, m, phrase.Errorf("%w: it has a text or answers, not both", message.ErrInvalid)
 	}
 	if m.Message, err = m.CheckFiles(); err != nil {
 		return nil, m, err
@@ -155,7 +154,7 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 		a := &m.Answers[i]
 		a.By, a.Reason, a.Text = secrets.Text(a.By), secrets.Text(a.Reason), secrets.Text(a.Text)
 		if n := len(a.Reason) + len(a.Text); n > g.host.MaxMessage {
-			return nil, m, fmt.Errorf(
+			return nil, m, phrase.Errorf(
 				"%w: an answer has %d bytes, at most %d are accepted", message.ErrTooLong, n, g.host.MaxMessage,
 			)
 		}
@@ -166,7 +165,7 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	}
 	a, err := g.Address(m)
 	if err == nil && a.NoClientTools && len(m.Offer.Tools) > 0 {
-		err = fmt.Errorf("%w: the agent %s has its own; leave them out", message.ErrNoClientTools, a.Name)
+		err = phrase.Errorf("%w: the agent %s has its own; leave them out", message.ErrNoClientTools, a.Name)
 	}
 	if err == nil && a.chores != nil && bare.OfProgram(m) && a.Chores.Match(m.Text, m.Instructions) {
 		a, m = a.chores, bare.Message(m)
@@ -207,19 +206,19 @@ func (g *Agents) CheckNames(a *Agent, m message.Mail, s session.Session) error {
 		return nil
 	}
 	m.Skill = ""
-	seen := g.Seen(a, m, s)
+	seen := g.Visible(a, m, s)
 	for _, name := range skills {
 		if g.Roster.CheckSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
 			return roster.UnknownSkill(name, slices.Collect(seen.OfferedSkills()))
 		}
 	}
 	if m.Skill = skill; skill != "" && len(tools) > 0 {
-		seen = g.Seen(a, m, s)
+		seen = g.Visible(a, m, s)
 	}
 	for _, target := range tools {
 		members, _ := seen.Catalog().Members(catalog.Skill{Tools: []string{target}})
 		if !slices.ContainsFunc(members, seen.Visible) {
-			return fmt.Errorf("tool %q: %w%s", target, message.ErrUnknown, nearest.Hint(target, func(yield func(string) bool) {
+			return phrase.Errorf("tool %q: %w%s", target, message.ErrUnknown, phrase.Near(target, func(yield func(string) bool) {
 				for entry := range seen.Catalog().All() {
 					if seen.Visible(entry) && !yield(entry.Definition.Name) {
 						return
@@ -254,18 +253,18 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 		if hint := phrase.Near(m.Workflow, slices.Values(names)); hint != "" {
 			return m, phrase.Errorf("workflow %q: %w%s", m.Workflow, message.ErrUnknown, hint)
 		}
-		all := cmp.Or(strings.Join(names, ", "), "none")
+		all := phrase.Text(cmp.Or(strings.Join(names, ", "), "none"))
 		return m, phrase.Errorf("workflow %q: %w; the workflows are %s", m.Workflow, message.ErrUnknown, all)
 	}
 	switch {
 	case m.History != nil:
-		return m, fmt.Errorf(
+		return m, phrase.Errorf(
 			"%w: a workflow needs a conversation that is stored; leave the history out and name a session", message.ErrInvalid,
 		)
 	case len(m.Answers) > 0:
-		return m, fmt.Errorf("%w: a message begins a workflow or has answers, not both", message.ErrInvalid)
+		return m, phrase.Errorf("%w: a message begins a workflow or has answers, not both", message.ErrInvalid)
 	case len(m.Params) > maxParams:
-		return m, fmt.Errorf("%w: a workflow takes at most %d params", message.ErrInvalid, maxParams)
+		return m, phrase.Errorf("%w: a workflow takes at most %d params", message.ErrInvalid, maxParams)
 	}
 	secrets := g.host.Turn.Secrets.Redactor()
 	size := len(m.Target)
@@ -276,7 +275,7 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 		params[name] = secrets.Text(value)
 	}
 	if m.Params = params; size > g.host.MaxMessage {
-		return m, fmt.Errorf(
+		return m, phrase.Errorf(
 			"%w: its target and params have %d bytes, at most %d are accepted", message.ErrTooLong, size, g.host.MaxMessage,
 		)
 	}
@@ -287,7 +286,7 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 }
 
 // flow begins the workflow that a message names in its session, and returns the plan of the
-// one that runs there; nil when none does. One that was removed meanwhile is [workflow.Gone]:
+// one that runs there; nil when none does. One that was removed meanwhile is [workflow.MissingPlan]:
 // its work is not done without its phases.
 func (g *Agents) flow(m message.Mail, s *session.Session) *workflow.Plan {
 	if m.Workflow != "" {
@@ -315,5 +314,5 @@ func (g *Agents) plan(name string) *workflow.Plan {
 	if p, ok := g.Workflows().Get(name); ok {
 		return p
 	}
-	return workflow.Gone(name)
+	return workflow.MissingPlan(name)
 }

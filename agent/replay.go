@@ -96,7 +96,7 @@ func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, sai
 	switch {
 	case step.Done == nil:
 	case len(step.Done.Awaits) > 0:
-		return held.Aside(ctx, g.host.Store, g.heldKey(a, m, m.Aside), user, m, slices.Concat(before, said), step)
+		return held.SetAside(ctx, g.host.Store, g.heldKey(a, m, m.Aside), user, m, slices.Concat(before, said), step)
 	case len(step.Done.Handed) > 0:
 		caller := chat.Message{User: user, Channel: m.Channel, Time: g.host.Now()}
 		return held.Keep(ctx, g.host.Store, g.heldKey(a, m, clientPrefix+m.Offer.Token), caller, said)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -33,7 +34,7 @@ const maxKey = 512
 // CheckKey refuses a key of a session that is too long.
 func CheckKey(key session.Key) error {
 	if len(key) > maxKey {
-		return fmt.Errorf(
+		return phrase.Errorf(
 			"%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted",
 			message.ErrInvalid, len(key), maxKey,
 		)
@@ -41,8 +42,8 @@ func CheckKey(key session.Key) error {
 	return nil
 }
 
-// Begun returns the agent and the message of a session's open turn, without its text.
-func (g *Agents) Begun(s session.Session) (*Agent, message.Mail, error) {
+// OpenTurn returns the agent and the message of a session's open turn, without its text.
+func (g *Agents) OpenTurn(s session.Session) (*Agent, message.Mail, error) {
 	m, err := message.Read(s.Turn.Request)
 	if err != nil {
 		return nil, m, err

@@ -46,16 +46,16 @@ func (g *Agents) Status(name string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	now := a.Controls.Now()
+	now := a.Controls.Snapshot()
 	s := Status{
 		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model),
 		Skill: now.Skill, Groups: now.Groups, Tools: g.host.Catalog().Len(),
 		Skills: append([]string{}, now.Skills...), Strategy: a.Strategy.String(), Guide: a.Memory.Guide(),
-		Mode: g.host.Selection.Asked(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
+		Mode: g.host.Selection.ModeFor(a.Mode), CacheBreaks: a.Runner.CacheBreaks(),
 	}
 	c := g.host.Catalog()
 	active, _ := c.Skill(now.Skill)
-	shown, _ := c.Shown(active)
+	shown, _ := c.ToolsOf(active)
 	if s.Active = len(shown); now.Groups != "" {
 		own := map[*catalog.Entry]bool{}
 		for _, e := range c.Groups(now.Groups) {

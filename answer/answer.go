@@ -164,7 +164,7 @@ func (w *Answers) may(
 func (w *Answers) Decide(
 	ctx context.Context, s session.Session, m message.Mail, text approval.Command,
 ) (answer message.Mail, says string, err error) {
-	found, said, err := w.config.Approvals.Meant(ctx, s, text)
+	found, said, err := w.config.Approvals.Resolve(ctx, s, text)
 	if err == nil {
 		err = w.may(ctx, s.Key, m, found, &said)
 	}
@@ -177,7 +177,7 @@ func (w *Answers) Decide(
 		m.Wait, m.IdempotencyKey, m.History = false, "", nil
 		m.Reply = nil // the turn replies where it was asked
 	}
-	return m, approval.Taken(said, found.Question != "", language), nil
+	return m, approval.Acknowledgement(said, found.Question != "", language), nil
 }
 
 // Expire answers for the people what nobody has answered in time: the calls are refused,
@@ -243,7 +243,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			return nil, m, phrase.Errorf("call %q: %w", said.Call, message.ErrNothingAwaited)
 		}
 		if slices.ContainsFunc(answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
-			return nil, m, fmt.Errorf("call %q has two answers", said.Call)
+			return nil, m, phrase.Errorf("call %q has two answers", said.Call)
 		}
 		if err := checkLasts(said.Lasts); err != nil {
 			return nil, m, err
@@ -271,7 +271,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	if apart != nil {
 		s.Turn.Request = apart.Request
 	}
-	a, begun, err := w.config.Agents.Begun(s)
+	a, begun, err := w.config.Agents.OpenTurn(s)
 	if err != nil {
 		return nil, begun, err
 	}
@@ -288,7 +288,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 			Time: w.config.Now().Round(time.Second),
 		}
 		if g.User == "" && !route.Operator(s.Key) {
-			return nil, begun, fmt.Errorf(
+			return nil, begun, phrase.Errorf(
 				"%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s",
 				message.ErrInvalid, session.ForSession,
 			)
@@ -314,7 +314,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 const waited = "[system: people have decided about a call of yours that waited for an approval. Its result comes next; tell the user.]"
 
 // apartOf returns the call that one answer is for, if it waits apart from the turns of a session.
-func apartOf(s session.Session, answers []session.Answer) *session.Apart {
+func apartOf(s session.Session, answers []session.Answer) *session.ApartCall {
 	if len(answers) != 1 {
 		return nil
 	}
@@ -348,15 +348,15 @@ func (w *Answers) CheckResults(s session.Session, m message.Mail) error {
 		i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == r.CallID && a.For == session.Client })
 		switch {
 		case i < 0 || s.Awaits[i].User != by:
-			return fmt.Errorf("%w: no call %q of this conversation waits for a result", message.ErrInvalid, r.CallID)
+			return phrase.Errorf("%w: no call %q of this conversation waits for a result", message.ErrInvalid, r.CallID)
 		case brought[r.CallID]:
-			return fmt.Errorf("%w: call %q has two results", message.ErrInvalid, r.CallID)
+			return phrase.Errorf("%w: call %q has two results", message.ErrInvalid, r.CallID)
 		}
 		brought[r.CallID] = true
 	}
 	for _, a := range s.Awaits {
 		if a.For == session.Client && !brought[a.Call] {
-			return fmt.Errorf("%w: the result of call %q is missing", message.ErrInvalid, a.Call)
+			return phrase.Errorf("%w: the result of call %q is missing", message.ErrInvalid, a.Call)
 		}
 	}
 	return nil

@@ -46,9 +46,9 @@ func Parse(text string) (c Command, ok bool) {
 	return c, true
 }
 
-// Meant returns what a command answers and how. Waiting are the approvals of its own
+// Resolve returns what a command answers and how. Waiting are the approvals of its own
 // session, any of which it can mean without an ID if it is the only one.
-func (s *Approvals) Meant(ctx context.Context, own session.Session, c Command) (Approval, session.Answer, error) {
+func (s *Approvals) Resolve(ctx context.Context, own session.Session, c Command) (Approval, session.Answer, error) {
 	var here []Approval
 	for _, a := range own.Awaits {
 		if a.For == session.Approval {

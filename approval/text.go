@@ -16,8 +16,8 @@ func Why(err error, language string) string {
 	return phrase.Error(language, err) + phrase.In(language, ".")
 }
 
-// Taken tells somebody that their answer is taken, and its conversation goes on.
-func Taken(a session.Answer, question bool, language string) string {
+// Acknowledgement tells somebody that their answer is taken, and its conversation goes on.
+func Acknowledgement(a session.Answer, question bool, language string) string {
 	switch {
 	case a.Withdrawn:
 		return phrase.In(language, "Withdrawn; the conversation in which it was asked goes on.")
@@ -76,8 +76,8 @@ func Nobody(language string) string {
 	return phrase.In(language, "Nobody who may decide can be reached at the moment; an operator can decide, too.")
 }
 
-// Unreached tells the one who asked for a call that somebody who may decide cannot be asked.
-func Unreached(a Approval, name string) string {
+// UnreachedNotice tells the one who asked for a call that somebody who may decide cannot be asked.
+func UnreachedNotice(a Approval, name string) string {
 	return phrase.In(a.Language, "%s could not be asked about %s (%s): the question cannot be delivered there.",
 		name, tool.Label(a.Tool, a.Original), a.ID)
 }

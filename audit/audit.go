@@ -2,11 +2,10 @@
 // which arguments, how it went and how long it took. It also keeps which calls of
 // tools were allowed or refused, and why.
 //
-// Arguments are stored short, and without anything that looks like a secret; so is every
-// other text. Records that cannot be written soon enough are dropped, counted and
-// reported, first those of the user who makes most of them. What [Decision.Weighty]
-// names is never dropped: it waits for room, and if the log cannot store it, it goes to
-// the program's log.
+// Arguments are stored short, and without anything that looks like a secret; so is every other
+// text. Records that cannot be written soon enough are dropped, counted and reported, first those
+// of the user who makes most of them. A decision that is [Decision.Weighty] is never dropped: it
+// waits for room, and if the log cannot store it, it goes to the program's log.
 package audit
 
 import (

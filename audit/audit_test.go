@@ -19,7 +19,7 @@ import (
 )
 
 func TestRedact(t *testing.T) {
-	var known secret.Known
+	var known secret.Set
 	if err := known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short"); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestRedact(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add(`{"a":["b",{"password":1}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		var known secret.Known
+		var known secret.Set
 		if err := known.Set("test", "s3cret-value"); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +221,7 @@ func TestFlood(t *testing.T) {
 // TestWeightyDecisionsAreNotLost: while the queue is full they wait, and what the log cannot
 // store goes to the program's log, without secrets.
 func TestWeightyDecisionsAreNotLost(t *testing.T) {
-	var known secret.Known
+	var known secret.Set
 	if err := known.Set("test", "tr0ub4dor&3"); err != nil {
 		t.Fatal(err)
 	}

@@ -155,10 +155,10 @@ func (r *Recorder) Decisions(ctx context.Context, f DecisionFilter) ([]Decision,
 // erasure asks for what is stored of a user to be erased.
 type erasure struct {
 	user string
-	done chan erased
+	done chan erasedCount
 }
 
-type erased struct {
+type erasedCount struct {
 	records, decisions int
 	err                error
 }
@@ -171,7 +171,7 @@ func (r *Recorder) Erase(ctx context.Context, names []string) (map[string]int, e
 		return count, nil
 	}
 	for _, name := range names {
-		e := erasure{name, make(chan erased, 1)}
+		e := erasure{name, make(chan erasedCount, 1)}
 		select {
 		case r.erasures <- e:
 		case <-ctx.Done():
@@ -187,7 +187,7 @@ func (r *Recorder) Erase(ctx context.Context, names []string) (map[string]int, e
 }
 
 // erase writes what is queued, of which some may be the user's, and erases.
-func (r *Recorder) erase(user string) (e erased) {
+func (r *Recorder) erase(user string) (e erasedCount) {
 	r.flush()
 	ctx, cancel := context.WithTimeout(context.Background(), maxWriting)
 	defer cancel()

@@ -35,7 +35,7 @@ const (
 // order in which they came. It is safe for concurrent use.
 type Recorder struct {
 	log     Log
-	secrets *secret.Known
+	secrets *secret.Set
 	slog    *slog.Logger
 	queue   chan *raw
 	// erasures wait for the goroutine that empties the queue.
@@ -86,7 +86,7 @@ func (w *raw) texts() map[*string]int {
 // NewRecorder returns a recorder that writes to log; with a nil log it only counts
 // calls. It hides the known secrets, of which nil has none, and anything that looks
 // like a secret. A nil slog discards. Nothing is written until [Recorder.Run] runs.
-func NewRecorder(log Log, secrets *secret.Known, l *slog.Logger) *Recorder {
+func NewRecorder(log Log, secrets *secret.Set, l *slog.Logger) *Recorder {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
 	}

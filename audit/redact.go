@@ -36,13 +36,13 @@ var (
 
 const hidden = "(hidden)"
 
-// Arguments returns arguments for somebody who decides about a call: without secrets, and
-// as whole as can be. What has no shape is escaped.
-func Arguments(secrets *secret.Known, args json.RawMessage) string {
+// Arguments returns arguments for somebody who decides about a call: without secrets, and as whole
+// as can be. Arguments that have no shape are escaped.
+func Arguments(secrets *secret.Set, args json.RawMessage) string {
 	text := cleaner{secrets.Redactor()}.arguments(args, shown)
 	var b strings.Builder
 	for i, c := range text {
-		if n := utf8.RuneLen(c); printable.Hidden([]byte(text[i:i+n])) > 0 {
+		if n := utf8.RuneLen(c); printable.HiddenLength([]byte(text[i:i+n])) > 0 {
 			quoted := strconv.QuoteToASCII(text[i : i+n])
 			b.WriteString(quoted[1 : len(quoted)-1])
 			continue

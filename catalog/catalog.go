@@ -24,7 +24,7 @@ import (
 type Catalog struct {
 	toolIndex
 	skillIndex
-	ruled    *ruled      // nil without rules
+	ruled    *ruleset    // nil without rules
 	enriched *enrichment // nil without texts
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Enriched are texts about one tool or skill that its author did not write. Only the
+// Enrichment are texts about one tool or skill that its author did not write. Only the
 // ranking reads them.
-type Enriched struct {
+type Enrichment struct {
 	tool.Texts
 	// For is the [Registration.Hash] or [Skill.Hash] of what they were written for. They
 	// are ignored once it has changed. Empty means any version.
@@ -23,20 +23,20 @@ func SkillTexts(skill string) string { return "skill:" + skill }
 
 // enrichment is the texts that a registry was given last, by name of the tool or by
 // [SkillTexts].
-type enrichment struct{ texts map[string]Enriched }
+type enrichment struct{ texts map[string]Enrichment }
 
 // Enrich replaces all texts about tools and skills, by name of the tool or by
 // [SkillTexts]. Do not change the map afterwards. Texts about what does not exist wait
 // for it.
-func (r *Registry) Enrich(texts map[string]Enriched) {
+func (r *Registry) Enrich(texts map[string]Enrichment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.enriched = &enrichment{texts}
 	r.show(r.current.Load().toolIndex)
 }
 
-// Enriched returns the texts that the registry was given. Do not change the map.
-func (c *Catalog) Enriched() map[string]Enriched {
+// Enrichments returns the texts that the registry was given. Do not change the map.
+func (c *Catalog) Enrichments() map[string]Enrichment {
 	if c.enriched == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (c *Catalog) SameTexts(o *Catalog) bool { return c.enriched == o.enriched }
 // ToolTexts returns the texts that count for the tools in effect, by name.
 func (c *Catalog) ToolTexts() map[string]tool.Texts {
 	texts := map[string]tool.Texts{}
-	for name, t := range c.Enriched() {
+	for name, t := range c.Enrichments() {
 		if e, ok := c.byName[name]; ok && (t.For == "" || t.For == e.Hash()) {
 			texts[name] = t.Texts
 		}
@@ -60,12 +60,12 @@ func (c *Catalog) ToolTexts() map[string]tool.Texts {
 // SkillTexts returns the texts that count for the skills, by name of the skill.
 func (c *Catalog) SkillTexts() map[string]tool.Texts {
 	texts := map[string]tool.Texts{}
-	if len(c.Enriched()) == 0 {
+	if len(c.Enrichments()) == 0 {
 		return texts
 	}
 	for i := range c.skills {
 		s := &c.skills[i]
-		if t, ok := c.Enriched()[SkillTexts(s.Name)]; ok && (t.For == "" || t.For == s.Hash()) {
+		if t, ok := c.Enrichments()[SkillTexts(s.Name)]; ok && (t.For == "" || t.For == s.Hash()) {
 			texts[s.Name] = t.Texts
 		}
 	}

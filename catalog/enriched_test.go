@@ -28,7 +28,7 @@ func TestEnrichedFollowsTheDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, _ := r.Catalog().Get("mail")
-	texts := map[string]catalog.Enriched{"mail": {Texts: tool.Texts{Aliases: []string{"post"}}, For: e.Hash()}, "gone": {}}
+	texts := map[string]catalog.Enrichment{"mail": {Texts: tool.Texts{Aliases: []string{"post"}}, For: e.Hash()}, "gone": {}}
 	r.Enrich(texts)
 	has := func(want int) {
 		t.Helper()
@@ -45,7 +45,7 @@ func TestEnrichedFollowsTheDefinition(t *testing.T) {
 	if !before.SameTexts(r.Catalog()) {
 		t.Error("a change of the tools changed the texts")
 	}
-	r.Enrich(map[string]catalog.Enriched{"mail": {Texts: texts["mail"].Texts}})
+	r.Enrich(map[string]catalog.Enrichment{"mail": {Texts: texts["mail"].Texts}})
 	has(1)
 	if before.SameTexts(r.Catalog()) {
 		t.Error("other texts are the same")
@@ -54,7 +54,7 @@ func TestEnrichedFollowsTheDefinition(t *testing.T) {
 	if _, err := r.SetSkills(s); err != nil {
 		t.Fatal(err)
 	}
-	r.Enrich(map[string]catalog.Enriched{catalog.SkillTexts("trip"): {Texts: tool.Texts{Aliases: []string{"voyage"}}, For: s.Hash()}})
+	r.Enrich(map[string]catalog.Enrichment{catalog.SkillTexts("trip"): {Texts: tool.Texts{Aliases: []string{"voyage"}}, For: s.Hash()}})
 	has(0)
 	if got := r.Catalog().SkillTexts()["trip"].Aliases; len(got) != 1 {
 		t.Errorf("the skill has %v", got)

@@ -111,7 +111,7 @@ func (r *Registry) publish(list []*Registration) {
 func (r *Registry) show(t toolIndex) {
 	c := &Catalog{toolIndex: t, skillIndex: r.skills, enriched: r.enriched}
 	if r.rules != nil {
-		c.ruled = &ruled{rules: r.rules}
+		c.ruled = &ruleset{rules: r.rules}
 		c.guard()
 	}
 	for _, f := range r.watchers {

@@ -14,6 +14,12 @@ type Rules interface {
 	Guard(c *Catalog) Guard
 }
 
+// Switches are Rules that also switch tools off, for everybody.
+type Switches interface {
+	// Disabled are these tools, by name or as "group:" and a group.
+	Disabled() []string
+}
+
 // Guard is what rules mean for the tools and skills of one catalog. It is safe for
 // concurrent use, and because selection calls it, it does no I/O and takes no lock.
 type Guard interface {
@@ -43,6 +49,26 @@ func (c *Catalog) Rules() Rules {
 		return nil
 	}
 	return c.ruled.rules
+}
+
+// Disabled returns what the rules switch off, by name or as "group:" and a group.
+func (c *Catalog) Disabled() []string {
+	if s, ok := c.Rules().(Switches); ok {
+		return s.Disabled()
+	}
+	return nil
+}
+
+// DisabledBy returns the tools that the rules switch off, each with what of [Catalog.Disabled] names it.
+func (c *Catalog) DisabledBy() map[*Entry][]string {
+	by := map[*Entry][]string{}
+	for _, target := range c.Disabled() {
+		tools, _ := c.Members(Skill{Tools: []string{target}})
+		for _, e := range tools {
+			by[e] = append(by[e], target)
+		}
+	}
+	return by
 }
 
 // Denied returns which tools the rules deny to a caller, by position, and the errors
@@ -79,8 +105,8 @@ func (c *Catalog) WhySkillDenied(f *chat.Facts, place int) string {
 	return ""
 }
 
-// ruled holds the rules of a catalog, and their guard once it is needed.
-type ruled struct {
+// ruleset holds the rules of a catalog, and their guard once it is needed.
+type ruleset struct {
 	rules Rules
 	once  sync.Once
 	guard Guard

@@ -176,10 +176,10 @@ func (c *Catalog) Members(s Skill) (members []*Entry, unknown []string) {
 	return slices.Compact(members), unknown
 }
 
-// Shown returns the tools that are shown while a skill is active, in order of registration: those
+// ToolsOf returns the tools that are shown while a skill is active, in order of registration: those
 // that it names, and all if it names none, if its instructions name only tools of other programs,
 // or if it is a toolset that lacks one, so that a missing tool keeps nobody from their work.
-func (c *Catalog) Shown(s Skill) (tools []*Entry, all bool) {
+func (c *Catalog) ToolsOf(s Skill) (tools []*Entry, all bool) {
 	tools, _ = c.Members(s)
 	if len(s.Tools) == 0 || s.Guide != nil && len(tools) == 0 || s.Guide == nil && len(c.Missing(s)) > 0 {
 		return c.entries, true

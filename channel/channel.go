@@ -187,6 +187,11 @@ type (
 	Editor interface {
 		Edit(ctx context.Context, to Address, id, text string) error
 	}
+	// Unfolder shows the calls that are made for the message at Address.Message, where people can
+	// unfold them. Those that end come again.
+	Unfolder interface {
+		Unfold(ctx context.Context, to Address, calls []Call) error
+	}
 	// Marker marks the message at Address.Message while its answer is being written, where
 	// people see nothing else of that.
 	Marker interface {

@@ -44,14 +44,18 @@ type live struct {
 	to      Address
 	stop    context.CancelFunc
 
-	mu   sync.Mutex
-	text strings.Builder // since the last call
+	changed chan struct{} // has an element when calls has; nil where no calls are shown
+
+	mu    sync.Mutex
+	text  strings.Builder // since the last call
+	calls []Call          // that began or ended and were not shown yet
 }
 
 // follow begins to show that an answer to a message is being written.
 func (a *account) follow(to Address) *live {
 	ctx, stop := context.WithCancel(a.life)
 	l := &live{account: a, to: to, stop: stop}
+	l.unfolds(ctx)
 	typer, types := a.Channel.(Typer)
 	editor, edits := a.Channel.(Editor)
 	edits = edits && !a.Whole
@@ -102,6 +106,7 @@ func (l *live) see(e turn.Event) {
 	defer l.mu.Unlock()
 	if e.Call != nil || e.Result != nil {
 		l.text.Reset()
+		l.note(e)
 	}
 	l.text.WriteString(e.Text)
 }

@@ -18,7 +18,7 @@ var _ inquiry.Places = (*Host)(nil)
 
 // note keeps where a person of the configuration writes directly, and in which language.
 func (a *account) note(ctx context.Context, m Incoming, em string) {
-	who := a.engine.Agents().Users().Claiming(a.traits.Platform + ":" + a.ids.Scoped(m.From.ID))
+	who := a.engine.Agents().Users().ByIdentity(a.traits.Platform + ":" + a.ids.Scoped(m.From.ID))
 	if m.Group || who == nil {
 		return
 	}

@@ -60,15 +60,15 @@ type Message struct {
 	State   json.RawMessage `json:"state,omitempty"`
 	StateOf string          `json:"state_of,omitempty"`
 	// Spent is what the model's answer took; nil when unknown. It is for operators.
-	Spent *Spent `json:"spent,omitempty"`
+	Spent *Expense `json:"spent,omitempty"`
 	// Time is when the message was created; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// Spent is what an answer of a model took. Input includes the tokens that the provider read from its
+// Expense is what an answer of a model took. Input includes the tokens that the provider read from its
 // cache. Cost, and Price of a million tokens of input, are in the currency of the model's price; 0 when
 // that is unknown. Broken is why the turn could not use the provider's cache so far.
-type Spent struct {
+type Expense struct {
 	Model     string   `json:"model,omitempty"`
 	Input     int      `json:"input"`
 	Output    int      `json:"output"`

@@ -93,8 +93,8 @@ func (d *Desk) Show(names, deferred []string, hides func(name string) bool) {
 // Has reports whether a name is that of a tool of the client.
 func (d *Desk) Has(name string) bool { return d.known[name] }
 
-// Shown returns a tool of etui as the model reads it.
-func (d *Desk) Shown(own tool.Definition) tool.Definition {
+// ToModel returns a tool of etui as the model reads it.
+func (d *Desk) ToModel(own tool.Definition) tool.Definition {
 	if alias, ok := d.aliases[own.Name]; ok {
 		own.Description = fmt.Sprintf("(Other texts call this tool %s.) %s", own.Name, own.Description)
 		own.Name = alias
@@ -110,9 +110,9 @@ func (d *Desk) Name(own string) string {
 	return own
 }
 
-// Called returns a call as the model made it with the tool that it means: one of the client, or one
+// FromModel returns a call as the model made it with the tool that it means: one of the client, or one
 // of etui by its own name.
-func (d *Desk) Called(c chat.Call) chat.Call {
+func (d *Desk) FromModel(c chat.Call) chat.Call {
 	if own, ok := d.own[c.Name]; ok {
 		c.Name = own
 	} else {

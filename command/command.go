@@ -226,7 +226,7 @@ func approvals(ctx context.Context, e Engine, m engine.Message, _ string) (strin
 		a.Language = language
 		parts = append(parts, approval.Request(a))
 	}
-	for _, a := range e.Inquiries().Known(ctx, asked) {
+	for _, a := range e.Inquiries().AddAsked(ctx, asked) {
 		a.Language, a.Theirs = language, true
 		parts = append(parts, approval.Text([]session.Await{a.Await}))
 	}
@@ -299,7 +299,7 @@ func whyLast(ctx context.Context, e Engine, m engine.Message, _ string) (string,
 	b.WriteString(phrase.In(m.Language, "For “%s” the model was shown these tools:",
 		printable.Line(cmp.Or(t.Selection.Request, t.Text), 100)) + "\n")
 	n := 0
-	for _, s := range t.Selection.Reached() {
+	for _, s := range t.Selection.ReachedTools() {
 		if n++; n <= 15 {
 			fmt.Fprintf(&b, "- %s%s\n", s.Tool, reason(m.Language, s))
 		}

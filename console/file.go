@@ -18,6 +18,8 @@ type File struct {
 	Read  func(path string) ([]byte, error)
 	Write func(path string, text []byte) error
 	Check func(text []byte) error
+	// Switch returns the text with a tool, or "group:" and a group, switched on or off. Nil means that it cannot.
+	Switch func(text []byte, tool string, on bool) ([]byte, error)
 
 	mu   sync.Mutex
 	past []string // the texts before the last saves
@@ -89,16 +91,36 @@ func (f *File) Look(text string) Problems {
 // Save replaces the file's text, if it is still that of the edit's base and the new one is a
 // configuration.
 func (f *File) Save(e Edit) (Text, error) {
+	return f.change(e.Base, func(string) (string, error) { return e.Text, nil })
+}
+
+// SwitchTool switches a tool on or off, or "group:" and a group, if the file's text is still that of base.
+func (f *File) SwitchTool(base, tool string, on bool) (Text, error) {
+	return f.change(base, func(old string) (string, error) {
+		text, err := f.Switch([]byte(old), tool, on)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrWrong, err)
+		}
+		return string(text), err
+	})
+}
+
+// change replaces the file's text by another one made of it.
+func (f *File) change(base string, of func(old string) (string, error)) (Text, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	old, err := f.now()
 	if err != nil {
 		return Text{}, err
 	}
-	if old.Base != e.Base {
+	if old.Base != base {
 		return Text{}, ErrChanged
 	}
-	if err := f.write(old.Text, e.Text); err != nil {
+	text, err := of(old.Text)
+	if err != nil || text == old.Text {
+		return old, err
+	}
+	if err := f.write(old.Text, text); err != nil {
 		return Text{}, err
 	}
 	if f.past = append(f.past, old.Text); len(f.past) > maxUndo {

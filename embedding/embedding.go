@@ -89,7 +89,7 @@ type Embedder struct {
 	server    server
 	config    Config
 	log       *slog.Logger
-	attached  atomic.Pointer[attached]
+	attached  atomic.Pointer[attachment]
 	questions *recent.Cache[hash, []float32]
 	outage    outage
 	asking    questions
@@ -107,8 +107,8 @@ type Embedder struct {
 	done    chan struct{}
 }
 
-// attached is a selector with the vectors of its tools.
-type attached struct {
+// attachment is a selector with the vectors of its tools.
+type attachment struct {
 	base, with *selection.Selector
 	dimensions int // 0 while no tool has a vector
 }
@@ -180,7 +180,7 @@ func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.
 // caller holds the lock.
 func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	vectors := make([][]float32, base.Catalog().Len())
-	a := &attached{base: base}
+	a := &attachment{base: base}
 	have, all := 0, 0
 	for entry := range base.Catalog().All() {
 		if entry.Position() == maxTools {

@@ -94,7 +94,7 @@ func (j *job) decided(
 	if errors.Is(err, ErrStore) {
 		return nil, j.refuse(ctx, err, yield)
 	}
-	done := turn.Done{Reply: says}
+	done := turn.End{Reply: says}
 	if err := j.engine.box.Write(
 		ctx, store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0},
 	); err != nil {

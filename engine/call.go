@@ -42,7 +42,7 @@ func (e *Engine) Call(ctx context.Context, sender Message, tool string, args jso
 	}
 	result, err := a.Runner.Call(ctx, in, tool, args)
 	if errors.Is(err, turn.ErrNoTool) {
-		if why := e.agents.Disabled(in, tool); why != nil {
+		if why := e.agents.WhyDisabled(in, tool); why != nil {
 			return chat.Result{Text: why.Error(), Failed: true}, why
 		}
 	}
@@ -59,7 +59,7 @@ func (e *Engine) Input(ctx context.Context, said Message) (_ *turn.Runner, _ tur
 	if leave, err = e.shares.take(m, e.agents.Key(a, m)); err != nil {
 		return nil, turn.Input{}, nil, err
 	}
-	in, err := e.agents.Loaded(ctx, a, m)
+	in, err := e.agents.LoadInput(ctx, a, m)
 	if err != nil {
 		leave()
 		return nil, in, nil, err

@@ -33,9 +33,9 @@ func mixed() fake.Step {
 }
 
 // end sends a message and returns how its turn ended.
-func end(t *testing.T, g *engine.Engine, m engine.Message) turn.Done {
+func end(t *testing.T, g *engine.Engine, m engine.Message) turn.End {
 	t.Helper()
-	var done *turn.Done
+	var done *turn.End
 	for e, err := range g.Send(t.Context(), m) {
 		must(t, err)
 		if e.Done != nil {
@@ -325,7 +325,7 @@ func TestClientToolsSelected(t *testing.T) {
 			change := func(c *engine.Config) { c.Store, c.Agents[0].SelectClientTools = kept, true }
 			g, first := newEngine(t, change, fake.Step{Text: "Booked."})
 			m := engine.Message{User: "ann", Offer: clienttool.Offer{Tools: crowd()}}
-			say := func(g *engine.Engine, text, before string) turn.Done {
+			say := func(g *engine.Engine, text, before string) turn.End {
 				switch m.Text = text; {
 				case !keeps:
 					m.Session = "s"

@@ -32,7 +32,7 @@ func (j *job) commands(m message.Mail, s session.Session) bool {
 // compact summarizes what is still sent of a session, and yields a reply that says so.
 // The messages stay in the store.
 func (j *job) compact(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
-	var done turn.Done
+	var done turn.End
 	if m.History != nil {
 		done.Reply = phrase.In(m.Language, "The client keeps this conversation, so it cannot be summarized here.")
 	} else {
@@ -127,7 +127,7 @@ func (j *job) switchSkill(
 func (j *job) active(m message.Mail, s session.Session) string {
 	m.Skill = ""
 	skill := cmp.Or(j.engine.agents.Input(j.agent, m, s).Facts.Skill, catalog.Full)
-	if slices.Contains(j.engine.agents.Seen(j.agent, m, s).HiddenSkills, skill) {
+	if slices.Contains(j.engine.agents.Visible(j.agent, m, s).HiddenSkills, skill) {
 		return phrase.In(m.Language, "that of the agent")
 	}
 	return skill
@@ -145,12 +145,12 @@ func (j *job) choice(m message.Mail, s session.Session) (string, error) {
 func (j *job) says(
 	ctx context.Context, m message.Mail, s session.Session, text string, yield func(turn.Event, error) bool,
 ) bool {
-	return j.ends(ctx, m, s, turn.Done{Reply: text}, yield)
+	return j.ends(ctx, m, s, turn.End{Reply: text}, yield)
 }
 
 // ends is says with more than a text.
 func (j *job) ends(
-	ctx context.Context, m message.Mail, s session.Session, done turn.Done, yield func(turn.Event, error) bool,
+	ctx context.Context, m message.Mail, s session.Session, done turn.End, yield func(turn.Event, error) bool,
 ) bool {
 	if m.History == nil {
 		end := store.End{

@@ -10,7 +10,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -35,6 +34,7 @@ import (
 	"github.com/etui-run/etui/order"
 	"github.com/etui-run/etui/outbox"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -122,14 +122,14 @@ var (
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
 	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
-	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
+	ErrFull = phrase.Errorf("%w in this session", ErrBusy)
 	// ErrShare: too many messages of the same sender run or wait. It is an ErrBusy.
-	ErrShare = fmt.Errorf("%w from one sender", ErrBusy)
+	ErrShare = phrase.Errorf("%w from one sender", ErrBusy)
 	// ErrCrowd: too many messages run or wait of those with whom the sender shares places, who
 	// are guests, strangers, or users of one account or API key. People of the configuration
 	// still get in. A message with Later waits in the store instead, up to 2,048 of them. It is
 	// an ErrBusy.
-	ErrCrowd = fmt.Errorf("%w from people like the sender", ErrBusy)
+	ErrCrowd = phrase.Errorf("%w from people like the sender", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.
@@ -195,7 +195,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Log = panics.Counted(cfg.Log)
+	cfg.Log = panics.CountIn(cfg.Log)
 	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{holder: rand.Text(), health: health.New(cfg.Log, cfg.Now)}
 	cfg.Store = e.health.Watch(cfg.Store)
@@ -231,7 +231,7 @@ func New(cfg Config) (*Engine, error) {
 	var err error
 	e.agents, err = agent.New(agent.Host{
 		Store: cfg.Store, People: e.people, Catalog: e.Catalog,
-		Selector: selector, Voting: e.learner.Voting, Selection: cfg.Selection,
+		Selector: selector, Voting: e.learner.AddVotes, Selection: cfg.Selection,
 		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
 	}, cfg.Agents)
 	if err != nil {
@@ -275,8 +275,8 @@ func New(cfg Config) (*Engine, error) {
 // Inbox returns the messages that were accepted.
 func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
 
-// Running returns the turns that run in this process, the oldest first.
-func (e *Engine) Running() []live.Turn { return e.live.Turns() }
+// RunningTurns returns the turns that run in this process, the oldest first.
+func (e *Engine) RunningTurns() []live.Turn { return e.live.Turns() }
 
 // Outbox returns the replies that are still to be delivered.
 func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
@@ -330,9 +330,9 @@ func (e *Engine) Expire(ctx context.Context) error {
 	return errors.Join(e.answers.Expire(ctx), e.subAgents.Expire(ctx), e.inquiries.Attend(ctx))
 }
 
-// Refused returns why messages are refused now: when the engine stops, all places are taken, or the
+// Refusals returns why messages are refused now: when the engine stops, all places are taken, or the
 // store cannot be read or takes nothing. None means that the engine can answer.
-func (e *Engine) Refused(ctx context.Context) []health.Cause {
+func (e *Engine) Refusals(ctx context.Context) []health.Cause {
 	return e.health.Causes(ctx, e.config.Store, e.box.Stopping())
 }
 

@@ -57,15 +57,15 @@ func (j *job) goOn(
 				waiting = append(waiting, a)
 			}
 		}
-		waiting = j.engine.inquiries.Shown(ctx, m, s.Key, m.Text, waiting)
-		return nil, j.ends(ctx, m, s, turn.Done{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		waiting = j.engine.inquiries.Describe(ctx, m, s.Key, m.Text, waiting)
+		return nil, j.ends(ctx, m, s, turn.End{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &turnRun{job: j, mail: m, session: s}, false
 	default:
 		says = strings.TrimSpace(
-			s.Flow.Reply + "\n\n" + workflow.Ended(m.Language, s.Flow),
+			s.Flow.Reply + "\n\n" + workflow.PastEnding(m.Language, s.Flow),
 		)
 	}
-	return nil, j.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
+	return nil, j.ends(ctx, m, s, turn.End{Reply: says, Flow: s.Flow.Brief()}, yield)
 }

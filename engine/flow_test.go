@@ -65,7 +65,7 @@ type flowed struct {
 	phases   []string
 	results  []string
 	warnings []string
-	done     *turn.Done
+	done     *turn.End
 	err      error
 }
 

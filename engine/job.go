@@ -31,7 +31,7 @@ type job struct {
 	unheard atomic.Bool // the sender has gone, see linger
 
 	given   []chat.File // by tools, for the user; without bytes
-	resumed *turn.Done  // how the open turn ended that the sender of Run followed
+	resumed *turn.End   // how the open turn ended that the sender of Run followed
 	replies bool        // the answer goes to where the message came from, whoever waits for it
 }
 

@@ -27,7 +27,7 @@ type slow struct {
 
 func (s *slow) tool() tool.Tool {
 	return tool.Func(tool.Definition{Name: "slow", Description: "Work slowly"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-		finish, ok := tool.Later(ctx)
+		finish, ok := tool.Defer(ctx)
 		if ok {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -124,7 +124,7 @@ func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string,
 }
 
 // ended runs a message and returns how it ended.
-func ended(g *engine.Engine, ctx context.Context, m engine.Message) (done turn.Done, err error) {
+func ended(g *engine.Engine, ctx context.Context, m engine.Message) (done turn.End, err error) {
 	for e, failed := range g.Send(ctx, m) {
 		if e.Done != nil {
 			done = *e.Done

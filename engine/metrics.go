@@ -14,7 +14,7 @@ import (
 func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	now := metrics.State{
 		Tools: e.Catalog().Len(), Panics: panics.Count(e.config.Log),
-		Depth: map[store.State]uint64{}, Age: map[store.State]uint64{}, Refused: e.Refused(ctx),
+		Depth: map[store.State]uint64{}, Age: map[store.State]uint64{}, Refused: e.Refusals(ctx),
 	}
 	now.Running, now.Waiting = e.box.Depth()
 	for _, state := range []store.State{store.Waiting, store.Answered, store.Parked} {

@@ -15,7 +15,7 @@ import (
 func (j *job) showNotice(
 	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
 ) bool {
-	done := turn.Done{Reply: m.Notice}
+	done := turn.End{Reply: m.Notice}
 	end := store.End{ID: j.item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		said := []chat.Message{{Role: chat.Assistant, Text: m.Notice, Time: j.engine.config.Now()}}
@@ -25,7 +25,7 @@ func (j *job) showNotice(
 			said = append([]chat.Message{begin}, said...)
 		}
 		end.Session = s.Key
-		end.State, end.Messages = turn.Beside(s.State, said...)
+		end.State, end.Messages = turn.AddMessages(s.State, said...)
 	}
 	if err := j.engine.box.Write(ctx, end); err != nil {
 		return j.refuse(ctx, err, yield)

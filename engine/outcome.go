@@ -98,7 +98,7 @@ func (o *outcomes) store(
 	end := store.End{ID: item, Result: message.Result(nil, nil)}
 	if s.Waits(came.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
 		o.forget(key, came.Call.ID)
-		s, end.Messages = came.Arrived(s, o.now())
+		s, end.Messages = came.Apply(s, o.now())
 		end.Session, end.State = key, s
 	}
 	return s, o.box.Write(ctx, end)

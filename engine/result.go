@@ -31,7 +31,7 @@ func (j *job) takeResult(
 		state := s.Clone()
 		user := state.Awaits[i].User
 		state.Awaits = slices.Delete(state.Awaits, i, i+1)
-		end.State, end.Messages = turn.Beside(state, chat.Message{
+		end.State, end.Messages = turn.AddMessages(state, chat.Message{
 			Role: chat.User, Note: m.Outcome.Note(), User: user, Channel: identity.System, Time: j.engine.config.Now(),
 		})
 	default:

@@ -131,7 +131,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			if done := e.Step.Done; done != nil && len(done.Awaits) > 0 {
 				aside := *m
 				aside.Session = m.Aside
-				done.Awaits = j.engine.inquiries.Shown(ctx, *m, j.engine.agents.Key(j.agent, aside), in.Text, done.Awaits)
+				done.Awaits = j.engine.inquiries.Describe(ctx, *m, j.engine.agents.Key(j.agent, aside), in.Text, done.Awaits)
 				done.Reply = approval.Text(done.Awaits)
 				defer j.engine.inquiries.Look()
 			}
@@ -145,7 +145,7 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			var stopped []session.Await
 			write := j.engine.box.Write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
-				e.Step.Done.Awaits = j.engine.inquiries.Shown(ctx, *m, s.Key, in.Text, e.Step.Done.Awaits)
+				e.Step.Done.Awaits = j.engine.inquiries.Describe(ctx, *m, s.Key, in.Text, e.Step.Done.Awaits)
 				e.Step.Done.Reply = approval.Text(e.Step.Done.Awaits)
 				defer j.engine.inquiries.Look()
 			}
@@ -196,7 +196,7 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 	j := r.job
 	in := j.engine.agents.Input(j.agent, r.mail, r.session)
 	in.Item, in.Crashed = j.item.ID, j.item.Tries > 0
-	in.Earlier = lately.Asked(ctx, r.job.engine.config.Store, r.job.key, in.Facts.Record(), in.Text)
+	in.Earlier = lately.Questions(ctx, r.job.engine.config.Store, r.job.key, in.Facts.Record(), in.Text)
 	if r.mail.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) {
 			r.receiveOutcome(turn.Outcome{Call: call, Result: result})
@@ -209,14 +209,14 @@ func (r *turnRun) asks(ctx context.Context) *turn.Input {
 }
 
 // posted reports whether a reply only repeats what the turn has posted.
-func (r *turnRun) posted(ctx context.Context, done *turn.Done) bool {
+func (r *turnRun) posted(ctx context.Context, done *turn.End) bool {
 	j := r.job
 	return slices.ContainsFunc(done.Used, func(u turn.ToolUse) bool { return u.Tool == outbox.PostTool }) &&
 		j.engine.outbox.Posted(ctx, store.Item{ID: j.item.ID, Session: j.key}, done.Reply)
 }
 
 // learn keeps what a turn was asked and which tools answered. The session is as it was before.
-func (r *turnRun) learn(s session.Session, done *turn.Done) {
+func (r *turnRun) learn(s session.Session, done *turn.End) {
 	e, m := r.job.engine, r.mail
 	if !e.config.Learning.Keep {
 		return

@@ -36,7 +36,7 @@ func TestRunning(t *testing.T) {
 			must(t, r.Register(tool.Func(tool.Definition{Name: "look", Description: "Look at a place"}, func(context.Context, struct {
 				At string `json:"at"`
 			}) (string, error) {
-				seen[at] = e.Running()
+				seen[at] = e.RunningTurns()
 				at++
 				return "seen", nil
 			})))
@@ -62,7 +62,7 @@ func TestRunning(t *testing.T) {
 			if now := seen[1][0]; now.Input != 1800 || now.Output != 14 {
 				t.Errorf("tokens after two answers: %+v", now)
 			}
-			if left := e.Running(); len(left) != 0 {
+			if left := e.RunningTurns(); len(left) != 0 {
 				t.Errorf("after the turn: %+v", left)
 			}
 		})

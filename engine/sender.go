@@ -150,9 +150,9 @@ func (s *sender) lostAnswer(m *message.Mail, key string) json.RawMessage {
 		return nil
 	}
 	if key == "" {
-		key = s.engine.inbox.Passing(*m)
+		key = s.engine.inbox.JoinKey(*m)
 	}
-	return s.engine.box.Answers.Lost(key, m.Repeated, m.Received, s.engine.config.Now())
+	return s.engine.box.Answers.LostAnswer(key, m.Repeated, m.Received, s.engine.config.Now())
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
@@ -186,7 +186,7 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 	}
 	free, err := s.engine.shares.take(
 		*m, s.job.key, share.Share{
-			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy, Full: s.engine.health.Crowded,
+			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy, Full: s.engine.health.SetCrowded,
 		},
 	)
 	if err != nil {
@@ -297,7 +297,7 @@ func (s *sender) next(
 	s.engine.box.HandOver(s.job.item, s.job.kept)
 	if s.job.kept != nil && s.job.item.ID != 0 && !errors.Is(s.job.kept, turn.ErrSuspended) {
 		leave = func() {}
-		s.engine.box.Later(s.job.item, s.job.kept, place)
+		s.engine.box.WorkLater(s.job.item, s.job.kept, place)
 	}
 	return ok
 }

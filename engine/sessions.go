@@ -106,8 +106,8 @@ func (c *Sessions) Stop(ctx context.Context, key session.Key) (bool, error) {
 // of the inbox with them.
 func (c *Sessions) halt(
 	ctx context.Context, s session.Session, lang string, item int64, deliver bool,
-) (turn.Done, error) {
-	done := turn.Done{Stopped: true}
+) (turn.End, error) {
+	done := turn.End{Stopped: true}
 	state, told, stopped := turn.StopSubAgents(s.State, c.now())
 	if len(stopped) > 0 {
 		done.Reply = phrase.In(lang, "Sub-agents that were stopped: %d.", len(stopped))

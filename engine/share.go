@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
@@ -82,7 +82,7 @@ func (s *shares) take(m message.Mail, key session.Key, more ...share.Share) (lea
 	}
 	if n := len(list); m.Later && n > 0 && list[n-1].Name == "strangers" && errors.Is(list[n-1].Busy, ErrCrowd) &&
 		s.deferred.Load() > 0 {
-		return nil, fmt.Errorf("%w: others came first", ErrCrowd) // nobody overtakes them, their own messages least of all
+		return nil, phrase.Errorf("%w: others came first", ErrCrowd) // nobody overtakes them, their own messages least of all
 	}
 	return s.taken.Take(append(list, more...))
 }

@@ -19,8 +19,8 @@ const maxSteered = 8
 var errTaken = errors.New("the running turn has taken the message in")
 
 // taken is how a message ends that the running turn took in.
-func taken(lang string) *turn.Done {
-	return &turn.Done{Reply: phrase.In(lang, "(taken into the answer that is being written)"), Taken: true}
+func taken(lang string) *turn.End {
+	return &turn.End{Reply: phrase.In(lang, "(taken into the answer that is being written)"), Taken: true}
 }
 
 // steering returns the messages that the running turn can take in: the next ones of its
@@ -29,7 +29,7 @@ func taken(lang string) *turn.Done {
 // message, and what comes after it, has a turn of its own.
 func (r *turnRun) steering(ctx context.Context) (list []turn.Interjection) {
 	j := r.job
-	// What comes when the sender has gone ends the turn.
+	// A message that comes when the sender has gone ends the turn.
 	if j.engine.box.Waiting(j.key) == 0 || j.unheard.Load() && j.engine.box.Answers.Senders(j.item.ID) < 2 {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 		s.job.item = item
 		return false
 	}
-	done := turn.Done{Reply: phrase.In(m.Language, "Stopped.")}
+	done := turn.End{Reply: phrase.In(m.Language, "Stopped.")}
 	if errors.Is(err, context.DeadlineExceeded) {
 		done.Reply, err = phrase.In(m.Language, "The running turn is being stopped."), nil
 	}
@@ -60,7 +60,7 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 func (j *job) stopWaiting(
 	ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool,
 ) bool {
-	done := turn.Done{Reply: phrase.In(m.Language, "Nothing is running.")}
+	done := turn.End{Reply: phrase.In(m.Language, "Nothing is running.")}
 	var err error
 	switch {
 	case m.History != nil:

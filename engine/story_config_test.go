@@ -349,7 +349,7 @@ func (p *process) call(ctx context.Context, name string, c storyTool, raw json.R
 	for key, value := range args {
 		text = strings.ReplaceAll(text, "{"+key+"}", value)
 	}
-	if finish, ok := tool.Later(ctx); c.After > 0 && ok {
+	if finish, ok := tool.Defer(ctx); c.After > 0 && ok {
 		time.AfterFunc(c.After, func() {
 			if p.alive() == nil {
 				finish(tool.Text(text))

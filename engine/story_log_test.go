@@ -191,7 +191,7 @@ var (
 	restOfWord = regexp.MustCompile(`^[a-z]*`) // of a word whose stem the ranking knows
 	blanks     = regexp.MustCompile(` +\n`)
 	ownID      = regexp.MustCompile(`:sub:([^:]+)|:([A-Z0-9]{26})\b`) // of a session
-	waits      = map[session.Awaited]string{
+	waits      = map[session.AwaitKind]string{
 		session.Approval: "an approval", session.Outcome: "its outcome", session.SubAgent: "its sub-agent",
 	}
 )

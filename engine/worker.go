@@ -63,7 +63,7 @@ func (w worker) Lost(ctx context.Context, key session.Key) error {
 		if w.engine.outcomes.expected(key, a.Call) || a.For != session.Outcome || slices.Contains(alive, a.Holder) {
 			continue
 		}
-		if s.State, err = w.engine.outcomes.store(ctx, key, s.State, turn.Lost(a), 0); err != nil {
+		if s.State, err = w.engine.outcomes.store(ctx, key, s.State, turn.LostOutcome(a), 0); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (w worker) finish(ctx context.Context, key session.Key, crashed bool, of he
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
 	}
-	a, m, err := w.engine.agents.Begun(s)
+	a, m, err := w.engine.agents.OpenTurn(s)
 	if err != nil { // the agent is gone, say
 		w.engine.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
 		state, left := turn.Close(s, w.engine.Catalog(), "its turn could not be resumed", w.engine.config.Now())

@@ -105,8 +105,8 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 }
 
 // Erase removes what is kept of a person, on all channels. See [identity.Users.Names] for how a
-// person is named. What is running in a session ends first. With a [store.Shared], the other
-// processes that are alive remove what each keeps by itself; an error says if one did not answer.
+// person is named. Running turns of a session end first. With a [store.Shared], the other processes
+// that are alive remove what each keeps by itself; an error says if one did not answer.
 func (s *Eraser) Erase(ctx context.Context, user string) (Report, error) {
 	done := Report{User: user, Count: map[string]int{}}
 	if user == "" {

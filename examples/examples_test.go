@@ -65,7 +65,7 @@ func load(t *testing.T, folder string) *skill.Table {
 	report := skill.NewLoader(table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace}},
 		Providers: []skill.Provider{functions(), services, command.New(programs), wasm.New(), servers{}},
-		Package:   markdown.Here().Load,
+		Package:   markdown.LocalMachine().Load,
 		Variables: skill.Variables{Lookup: func(name string) (string, bool) { return "demo-token", name == "TOKEN" }},
 	}).Load(t.Context())
 	for _, p := range report.Problems {

@@ -69,8 +69,8 @@ func (h *Health) begin(cause string, err error) {
 	h.log.Error("messages are refused", "cause", cause, "error", err)
 }
 
-// Crowded notes whether so many messages run or wait that none is taken.
-func (h *Health) Crowded(full bool) {
+// SetCrowded notes whether so many messages run or wait that none is taken.
+func (h *Health) SetCrowded(full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if full {
@@ -150,10 +150,10 @@ func (h *Health) wrote(kind string, err error) error {
 
 // Watch returns a store that notes here which writes it does not take.
 func (h *Health) Watch(s store.Store) store.Store {
-	w := watched{s, h}
+	w := watchedStore{s, h}
 	if shared, ok := s.(store.Shared); ok {
 		return struct {
-			watched
+			watchedStore
 			claims
 		}{w, shared}
 	}
@@ -174,34 +174,34 @@ type claims interface {
 	Interruptions() <-chan store.Interruption
 }
 
-type watched struct {
+type watchedStore struct {
 	store.Store
 	health *Health
 }
 
-func (w watched) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+func (w watchedStore) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
 	return w.health.wrote("session", w.Store.Append(ctx, key, state, messages...))
 }
 
-func (w watched) Accept(ctx context.Context, item store.Item) (store.Item, bool, error) {
+func (w watchedStore) Accept(ctx context.Context, item store.Item) (store.Item, bool, error) {
 	item, fresh, err := w.Store.Accept(ctx, item)
 	return item, fresh, w.health.wrote("message", err)
 }
 
-func (w watched) Update(ctx context.Context, item store.Item) error {
+func (w watchedStore) Update(ctx context.Context, item store.Item) error {
 	return w.health.wrote("state", w.Store.Update(ctx, item))
 }
 
-func (w watched) Finish(ctx context.Context, e store.End) error {
+func (w watchedStore) Finish(ctx context.Context, e store.End) error {
 	return w.health.wrote("session", w.Store.Finish(ctx, e))
 }
 
-func (w watched) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+func (w watchedStore) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
 	return w.health.wrote("record", w.Store.Put(ctx, kind, key, value))
 }
 
 // Scrub implements [store.Scrubber] for a store that is one.
-func (w watched) Scrub(ctx context.Context) error {
+func (w watchedStore) Scrub(ctx context.Context) error {
 	if s, ok := w.Store.(store.Scrubber); ok {
 		return s.Scrub(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 )
 
 // address is what people copy to name a repository, or a folder in it: the URL of a page, or that
@@ -44,7 +45,7 @@ func parseAddress(words, version string) (a address, err error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ssh", "git"}, u.Scheme) {
-		return a, fmt.Errorf(
+		return a, phrase.Errorf(
 			"%s is no address of a repository; write https://HOST/owner/repository, owner/repository@name, or the path of a folder or an archive",
 			archive.Quote(words),
 		)
@@ -65,7 +66,7 @@ func parsePath(text, branch, version string) (Ref, error) {
 	rest, name, _ := strings.Cut(strings.Trim(text, "/"), "@")
 	parts := strings.Split(rest, "/")
 	if len(parts) < 2 || !isRepository(parts[0]+"/"+parts[1]) {
-		return Ref{}, fmt.Errorf(
+		return Ref{}, phrase.Errorf(
 			"%s names no skill; write owner/repository@name, or https://HOST/owner/repository",
 			archive.Quote(text),
 		)

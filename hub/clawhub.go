@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // clawhubURL is the public ClawHub.
@@ -70,7 +71,7 @@ type (
 )
 
 // Search asks the registry. An empty text lists what is new.
-func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	query, path := url.Values{"limit": {strconv.Itoa(limit)}}, "skills"
 	if strings.TrimSpace(text) != "" {
 		query.Set("q", text)
@@ -83,10 +84,10 @@ func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, 
 	if err := c.json(ctx, c.at(query, "api", "v1", path), &answer); err != nil {
 		return nil, err
 	}
-	var list []Found
+	var list []Match
 	for _, r := range slices.Concat(answer.Results, answer.Items) {
 		if checkSlug(r.Slug) == nil { // otherwise it could not be installed
-			list = append(list, Found{
+			list = append(list, Match{
 				Registry: c.name, Name: r.Slug, Owner: cmp.Or(r.Handle, r.Owner.Handle),
 				Version: cmp.Or(r.Version, r.Latest.Version), Description: cmp.Or(r.Summary, r.Name),
 			})
@@ -122,7 +123,7 @@ func (c *ClawHub) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 	case status(err) == http.StatusNotFound, status(err) == http.StatusGone, err == nil && s.Skill == nil:
 		return nil, notFound(c.name, ref)
 	case err != nil:
-		return nil, fmt.Errorf("whether %s may be installed is unknown: %w", ref, err)
+		return nil, phrase.Errorf("whether %s may be installed is unknown: %w", ref, err)
 	}
 	r := &Release{Ref: ref, Location: c.of(ref)}
 	r.Verdict, r.Reason = s.Moderation.verdict()
@@ -173,7 +174,7 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 	case status(err) == http.StatusNotFound, err == nil && answer.Version == nil:
 		return notFound(c.name, r.Ref)
 	case err != nil:
-		return fmt.Errorf("the files of %s are unknown: %w", r.Ref, err)
+		return phrase.Errorf("the files of %s are unknown: %w", r.Ref, err)
 	}
 	for _, f := range answer.Version.Files {
 		if digest := strings.ToLower(f.SHA256); sha256Hex(digest) {
@@ -197,7 +198,7 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 		r.Reason = cmp.Or(r.Reason, why)
 	}
 	if r.Files == nil && r.Verdict != Malicious { // what was judged could be another package
-		return fmt.Errorf("the files of %s are unknown: %w", r.Ref, c.unavailable(errors.New("it lists no digests")))
+		return phrase.Errorf("the files of %s are unknown: %w", r.Ref, c.unavailable(phrase.Errorf("it lists no digests")))
 	}
 	return nil
 }
@@ -236,13 +237,13 @@ func (c *ClawHub) handed(ctx context.Context, r *Release) error {
 		r.Version = answer.GitHub.Commit
 		return r.fromGitHub(answer.GitHub)
 	}
-	return c.unavailable(fmt.Errorf("it gives %s as %q, which is not supported", r.Ref, answer.Kind))
+	return c.unavailable(phrase.Errorf("it gives %s as %q, which is not supported", r.Ref, answer.Kind))
 }
 
 // fromGitHub makes the release a folder of a repository.
 func (r *Release) fromGitHub(h handOff) error {
 	if !isRepository(h.Repo) || archive.CheckPath(h.Commit) != nil || strings.Contains(h.Commit, "/") || h.Path != "" && archive.CheckPath(h.Path) != nil {
-		return fmt.Errorf("%w: it gives %s as a repository that cannot exist", ErrUnavailable, r.Ref)
+		return phrase.Errorf("%w: it gives %s as a repository that cannot exist", ErrUnavailable, r.Ref)
 	}
 	r.Repository, r.Folder = true, strings.Trim(h.Path, "/")
 	r.Location = cmp.Or(h.SourceURL, "https://github.com/"+h.Repo)

@@ -21,13 +21,13 @@ const MaxFound = 50
 // Find searches all sources, or the named one, at the same time. It returns the
 // results in the order of the sources, at most limit of each, and the errors of
 // the sources that did not answer.
-func (in *Installer) Find(ctx context.Context, source, text string, limit int) ([]Found, []error) {
+func (in *Installer) Find(ctx context.Context, source, text string, limit int) ([]Match, []error) {
 	asked, err := in.sources(source)
 	if err != nil {
 		return nil, []error{err}
 	}
 	limit = max(1, min(limit, MaxFound))
-	lists, errs := make([][]Found, len(asked)), make([]error, len(asked))
+	lists, errs := make([][]Match, len(asked)), make([]error, len(asked))
 	ctx, cancel := context.WithTimeout(ctx, patienceFind)
 	defer cancel()
 	var running panics.Group
@@ -46,7 +46,7 @@ func (in *Installer) Find(ctx context.Context, source, text string, limit int) (
 }
 
 // mark notes which skills are installed.
-func (in *Installer) mark(list []Found) {
+func (in *Installer) mark(list []Match) {
 	root, err := os.OpenRoot(in.c.Folder)
 	if err != nil {
 		return // none is
@@ -60,7 +60,7 @@ func (in *Installer) mark(list []Found) {
 
 // Best returns the skills whose names or descriptions contain words of a text, the
 // best first. A name counts more than a description. An empty text matches all.
-func Best(all []Found, text string, limit int) []Found {
+func Best(all []Match, text string, limit int) []Match {
 	terms := termsOf(text)
 	scores := make(map[string]int, len(all))
 	for _, f := range all {
@@ -74,8 +74,8 @@ func Best(all []Found, text string, limit int) []Found {
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(f Found) bool { return len(terms) > 0 && scores[f.Words()] == 0 })
-	slices.SortStableFunc(all, func(a, b Found) int {
+	all = slices.DeleteFunc(all, func(f Match) bool { return len(terms) > 0 && scores[f.Words()] == 0 })
+	slices.SortStableFunc(all, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(scores[b.Words()], scores[a.Words()]), cmp.Compare(a.Name, b.Name))
 	})
 	return all[:min(len(all), limit)]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -67,7 +68,7 @@ func (f *Folder) Name() string { return f.name }
 var archiveEndings = []string{".zip", ".tar.gz", ".tgz"}
 
 // Search reads the manifests in the folder.
-func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	root, err := f.open()
 	if err != nil {
 		return nil, err
@@ -77,12 +78,12 @@ func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", f.name, ErrUnavailable, err)
 	}
-	var all []Found
+	var all []Match
 	for _, d := range list[:min(len(list), maxListed)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found := Found{Registry: f.name, Name: d.Name()}
+		found := Match{Registry: f.name, Name: d.Name()}
 		for _, ending := range archiveEndings {
 			found.Name = strings.TrimSuffix(found.Name, ending)
 		}
@@ -114,7 +115,7 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 	if f.file != "" {
 		info, err := os.Stat(filepath.Join(f.dir, f.file))
 		if err != nil {
-			return nil, fmt.Errorf("reading the package: %w", err)
+			return nil, phrase.Errorf("reading the package: %w", err)
 		}
 		name := f.file
 		if info.IsDir() {

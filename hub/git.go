@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // githubArchives is where GitHub gives a repository as an archive.
@@ -38,7 +39,7 @@ type Git struct {
 func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 	template := cmp.Or(c.URL, githubArchives)
 	if !strings.Contains(template, "{repository}") {
-		return nil, fmt.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name, githubArchives)
+		return nil, phrase.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name, githubArchives)
 	}
 	c.URL, _, _ = strings.Cut(template, "{")
 	r, err := newRemote(name, "", c)
@@ -52,19 +53,19 @@ func archiveAddress(template, repository, version string) string {
 }
 
 // Search downloads the repositories and reads their manifests.
-func (g *Git) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (g *Git) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	repositories := g.repositories
 	if first, rest, _ := strings.Cut(strings.TrimSpace(text), " "); isRepository(first) {
 		repositories, text = []string{first}, rest
 	}
-	var list []Found
+	var list []Match
 	for _, repository := range repositories[:min(len(repositories), maxRepositories)] {
 		found, _, err := g.skills(ctx, archiveAddress(g.template, repository, ""))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", repository, err)
 		}
 		for _, s := range found {
-			list = append(list, Found{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
+			list = append(list, Match{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
 		}
 	}
 	return Best(list, text, limit), nil

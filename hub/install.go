@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 )
 
@@ -45,7 +45,7 @@ func (o Options) report(name, step string, done, total int64) {
 // Install installs a skill from a source. The error wraps [ErrInstalled],
 // [ErrRefused], [ErrUnavailable] or skill.ErrNotFound, or is a [*NeedsYesError];
 // the folder is then as it was before.
-func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) (done *Installed, err error) {
+func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) (done *Installation, err error) {
 	err = in.alone(ctx, func(p *place) error {
 		done, err = in.install(ctx, p, s, ref, o)
 		return err
@@ -53,7 +53,7 @@ func (in *Installer) Install(ctx context.Context, s Source, ref Ref, o Options) 
 	return done, err
 }
 
-func (in *Installer) install(ctx context.Context, p *place, s Source, ref Ref, o Options) (*Installed, error) {
+func (in *Installer) install(ctx context.Context, p *place, s Source, ref Ref, o Options) (*Installation, error) {
 	if err := free(p, ref.Name, o); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func free(p *place, name string, o Options) error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %w; update it, or replace it with --force", name, ErrInstalled)
+	return phrase.Errorf("%s: %w; update it, or replace it with --force", name, ErrInstalled)
 }
 
 // resolve asks the source and acts on its verdict.
@@ -106,7 +106,7 @@ func (in *Installer) resolve(ctx context.Context, p *place, s Source, ref Ref, o
 		return r, nil
 	case Malicious:
 		removed, err := in.withdraw(p, s.Name(), r)
-		return nil, errors.Join(refused("%s calls %s malicious%s%s", s.Name(), r.Ref, inBrackets(r.Reason), removed), err)
+		return nil, errors.Join(refused("%s calls %s malicious%s%s", s.Name(), r.Ref, inBrackets(r.Reason), phrase.Text(removed)), err)
 	}
 	return nil, refused("%s does not say whether %s may be trusted", s.Name(), r.Ref)
 }
@@ -121,7 +121,7 @@ func (in *Installer) withdraw(p *place, source string, r *Release) (removed stri
 		return "", nil // another skill of that name
 	}
 	if err := p.take(r.Name); err != nil {
-		return "", fmt.Errorf("removing the skill %s: %w; remove it by hand", r.Name, err)
+		return "", phrase.Errorf("removing the skill %s: %w; remove it by hand", r.Name, err)
 	}
 	in.c.Log.Warn("malicious skill removed", "skill", r.Name, "registry", source, "reason", r.Reason)
 	return "; the installed one is removed", nil
@@ -141,12 +141,12 @@ func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release
 	defer folder.Close()
 	err = s.Download(ctx, r, from, func(done, total int64) { o.report(r.Name, "download", done, total) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s from %s: %w", cmp.Or(r.String(), r.Location), s.Name(), err)
+		return nil, nil, phrase.Errorf("%s from %s: %w", cmp.Or(r.String(), r.Location), s.Name(), err)
 	}
 	o.report(r.Name, "check", 0, 0)
 	origin, err := in.check(ctx, from, s.Name(), r, folder)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s from %s: %w", r.Ref, s.Name(), refused("%w", err))
+		return nil, nil, phrase.Errorf("%s from %s: %w", r.Ref, s.Name(), refused("%w", err))
 	}
 	flags, err := scan.Files(folder.FS())
 	if origin.Signature == Unsigned && in.c.Roots[s.Name()] != nil {
@@ -183,7 +183,7 @@ func unpack(ctx context.Context, from *os.Root, r *Release, into *os.Root) (dige
 	if _, err := from.Stat(ArchiveName); errors.Is(err, fs.ErrNotExist) {
 		folder, err := from.OpenRoot(FilesName)
 		if err != nil {
-			return "", nil, errors.New("nothing was downloaded")
+			return "", nil, phrase.Errorf("nothing was downloaded")
 		}
 		defer folder.Close()
 		a, err := archive.OpenFolder(folder.FS())
@@ -197,7 +197,7 @@ func unpack(ctx context.Context, from *os.Root, r *Release, into *os.Root) (dige
 		return "", nil, err
 	}
 	if r.Digest != "" && digest != r.Digest {
-		return "", nil, fmt.Errorf("the archive is not the one that the registry describes: its digest is %s, not %s", digest, r.Digest)
+		return "", nil, phrase.Errorf("the archive is not the one that the registry describes: its digest is %s, not %s", digest, r.Digest)
 	}
 	var part archive.Part
 	if r.Repository {
@@ -238,7 +238,7 @@ const registryMeta = "_meta.json"
 func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
 	if r.Content != "" {
 		if content, err := contentHash(folder, files); err != nil || content != r.Content {
-			return errors.New("the files differ from the ones that the registry judged: the digest over all of them is another")
+			return phrase.Errorf("the files differ from the ones that the registry judged: the digest over all of them is another")
 		}
 	}
 	if r.Files == nil {
@@ -247,11 +247,11 @@ func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
 	for _, name := range drift(r.Files, files) {
 		switch want, got := r.Files[name], files[name]; {
 		case got == "":
-			return fmt.Errorf("%s is missing from the package", archive.Quote(name))
+			return phrase.Errorf("%s is missing from the package", archive.Quote(name))
 		case want == "" && name != registryMeta:
-			return fmt.Errorf("%s is in the package, but not among the files that the registry lists", archive.Quote(name))
+			return phrase.Errorf("%s is in the package, but not among the files that the registry lists", archive.Quote(name))
 		case want != "":
-			return fmt.Errorf("%s is not the one that the registry describes: its digest is %s, not %s", archive.Quote(name), got, want)
+			return phrase.Errorf("%s is not the one that the registry describes: its digest is %s, not %s", archive.Quote(name), got, want)
 		}
 	}
 	return nil
@@ -270,14 +270,14 @@ func consent(r *Release, origin *Origin, flags []scan.Flag, o Options) error {
 }
 
 // commit puts the checked skill in place.
-func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installed, error) {
+func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installation, error) {
 	if err := writeOrigin(p.Root, fresh, origin); err != nil {
 		return nil, err
 	}
 	if err := p.put(origin.Name); err != nil {
-		return nil, fmt.Errorf("putting the skill %s in place: %w", origin.Name, err)
+		return nil, phrase.Errorf("putting the skill %s in place: %w", origin.Name, err)
 	}
 	in.c.Log.Info("skill installed", "skill", origin.Name, "registry", origin.Registry, "version", origin.Version, "source", origin.Location)
 	o.report(origin.Name, "done", 0, 0)
-	return &Installed{Name: origin.Name, Origin: origin}, nil
+	return &Installation{Name: origin.Name, Origin: origin}, nil
 }

@@ -53,7 +53,7 @@ func begin(t *testing.T, skills ...hubtest.Skill) *house {
 }
 
 // get installs a skill by its words.
-func (h *house) get(registry, words string, o hub.Options) (*hub.Installed, error) {
+func (h *house) get(registry, words string, o hub.Options) (*hub.Installation, error) {
 	h.t.Helper()
 	r, ref, err := h.Lookup(h.t.Context(), registry, words, "")
 	if err != nil {

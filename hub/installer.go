@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -59,7 +58,7 @@ func (in *Installer) source(name string) (Source, error) {
 		}
 		names = append(names, s.Name())
 	}
-	return nil, fmt.Errorf("there is no registry %q%s", name, nearest.Hint(name, slices.Values(names)))
+	return nil, phrase.Errorf("there is no registry %q%s", name, phrase.Near(name, slices.Values(names)))
 }
 
 // sources returns the named source; all for an empty name.
@@ -102,9 +101,9 @@ func (in *Installer) Lookup(ctx context.Context, source, words, version string) 
 		asked = append(asked, s.Name())
 	}
 	if len(asked) == 0 {
-		return nil, ref, fmt.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
+		return nil, ref, phrase.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
 	}
-	return nil, ref, fmt.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
+	return nil, ref, phrase.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
 }
 
 // lookupAddress finds the skill at the address of a repository. Only a registry of its host is asked:
@@ -124,25 +123,25 @@ func (in *Installer) lookupAddress(ctx context.Context, source, words, version s
 			return s, a.ref, err
 		}
 	}
-	return nil, a.ref, fmt.Errorf("%s: %w: no registry is for %s; add %s to skills.registries in etui.yaml, beside those that you use", words, skill.ErrNotFound, a.host, a.line())
+	return nil, a.ref, phrase.Errorf("%s: %w: no registry is for %s; add %s to skills.registries in etui.yaml, beside those that you use", words, skill.ErrNotFound, a.host, a.line())
 }
 
 // List returns the skills in the folder by name, with the files that were changed
 // since they were installed. A missing folder has no skills.
-func (in *Installer) List(ctx context.Context) ([]Installed, error) {
+func (in *Installer) List(ctx context.Context) ([]Installation, error) {
 	root, err := os.OpenRoot(in.c.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the folder of skills: %w", err)
+		return nil, phrase.Errorf("opening the folder of skills: %w", err)
 	}
 	defer root.Close()
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
-	var list []Installed
+	var list []Installation
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -155,7 +154,7 @@ func (in *Installer) List(ctx context.Context) ([]Installed, error) {
 		}
 		one, err := inspect(root, d.Name())
 		if err != nil {
-			one = Installed{Name: d.Name(), Changed: []string{archive.Record}}
+			one = Installation{Name: d.Name(), Changed: []string{archive.Record}}
 		}
 		list = append(list, one)
 	}
@@ -163,8 +162,8 @@ func (in *Installer) List(ctx context.Context) ([]Installed, error) {
 }
 
 // inspect reads what is known about an installed skill.
-func inspect(root *os.Root, name string) (Installed, error) {
-	one := Installed{Name: name}
+func inspect(root *os.Root, name string) (Installation, error) {
+	one := Installation{Name: name}
 	o, err := readOrigin(root, name)
 	if err != nil || o == nil {
 		return one, err
@@ -178,16 +177,16 @@ func inspect(root *os.Root, name string) (Installed, error) {
 }
 
 // installed returns a skill that was installed from a source.
-func installed(p *place, name string) (Installed, error) {
+func installed(p *place, name string) (Installation, error) {
 	if err := checkSlug(name); err != nil {
-		return Installed{}, err
+		return Installation{}, err
 	}
 	if _, err := p.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		return Installed{}, fmt.Errorf("%s: %w is installed", name, skill.ErrNotFound)
+		return Installation{}, phrase.Errorf("%s: %w is installed", name, skill.ErrNotFound)
 	}
 	one, err := inspect(p.Root, name)
 	if err == nil && one.Origin == nil {
-		err = fmt.Errorf("%s was not installed from a registry: it has no %s", name, archive.Record)
+		err = phrase.Errorf("%s was not installed from a registry: it has no %s", name, archive.Record)
 	}
 	return one, err
 }
@@ -202,10 +201,10 @@ func (in *Installer) Remove(ctx context.Context, name string, o Options) error {
 			return err
 		}
 		if len(one.Changed) > 0 && !o.Force {
-			return fmt.Errorf("%s: %w: %s; remove them, too, with --force", name, ErrChanged, printable.List(one.Changed))
+			return phrase.Errorf("%s: %w: %s; remove them, too, with --force", name, ErrChanged, printable.List(one.Changed))
 		}
 		if err := p.take(name); err != nil {
-			return fmt.Errorf("removing the skill %s: %w", name, err)
+			return phrase.Errorf("removing the skill %s: %w", name, err)
 		}
 		in.c.Log.Info("skill removed", "skill", name)
 		return nil

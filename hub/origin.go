@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -51,9 +52,9 @@ type Origin struct {
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// Installed is a skill in the folder. Origin is nil if it was not installed from a
+// Installation is a skill in the folder. Origin is nil if it was not installed from a
 // source.
-type Installed struct {
+type Installation struct {
 	Name   string  `json:"name"`
 	Origin *Origin `json:"origin,omitempty"`
 	// Changed are the files that were changed, added or removed since, by name.
@@ -71,7 +72,7 @@ func readOrigin(root *os.Root, name string) (*Origin, error) {
 	}
 	o := &Origin{}
 	if err := json.Unmarshal(raw, o); err != nil {
-		return nil, fmt.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, archive.Record, err)
+		return nil, phrase.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, archive.Record, err)
 	}
 	return o, nil
 }
@@ -107,7 +108,7 @@ func digests(root *os.Root, folder string) (map[string]string, error) {
 		case d.IsDir(), name == archive.Record:
 			return nil
 		case len(files) >= maxFiles:
-			return errors.New("it has too many files")
+			return phrase.Errorf("it has too many files")
 		case !d.Type().IsRegular():
 			files[name] = "link" // never what was installed
 			return nil
@@ -170,9 +171,9 @@ func checkManifest(folder *os.Root, want string) (name, version string, err erro
 	case checkSlug(d.Name) != nil:
 		err = checkSlug(d.Name)
 	case want != "" && d.Name != want:
-		err = fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", archive.Quote(d.Name), archive.Quote(want))
+		err = phrase.Errorf("it names the skill %s, not %s: a skill must not take another's place", archive.Quote(d.Name), archive.Quote(want))
 	case length > maxDescription:
-		err = fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
+		err = phrase.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", archive.Manifest, err)

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // The hidden folder in which packages are unpacked, and its contents. It exists
@@ -39,11 +40,11 @@ func enter(ctx context.Context, folder string) (*place, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder of skills: %w", err)
+		return nil, phrase.Errorf("making the folder of skills: %w", err)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("opening the folder of skills: %w", err)
+		return nil, phrase.Errorf("opening the folder of skills: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -53,7 +54,7 @@ func enter(ctx context.Context, folder string) (*place, error) {
 			continue // its last owner has removed it: there is a new one
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("waiting for another installation into %s to end: %w", folder, err), root.Close())
+			return nil, errors.Join(phrase.Errorf("waiting for another installation into %s to end: %w", folder, err), root.Close())
 		}
 		p := &place{root, lock}
 		if err := p.recover(); err != nil {
@@ -69,7 +70,7 @@ func tryEnter(ctx context.Context, root *os.Root, folder string) (*flock.Flock, 
 		return nil, err
 	}
 	if info, err := root.Lstat(quarantine); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder; remove it", quarantine)
+		return nil, phrase.Errorf("%s is not a folder; remove it", quarantine)
 	}
 	lock := flock.New(filepath.Join(folder, filepath.FromSlash(lockFile)), flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(ctx, 50*time.Millisecond)
@@ -98,7 +99,7 @@ func (p *place) recover() error {
 		if name, ok := strings.CutPrefix(path, former); ok {
 			if _, err := p.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 				if err := p.Rename(path, name); err != nil {
-					return fmt.Errorf("putting the skill %s back: %w", name, err)
+					return phrase.Errorf("putting the skill %s back: %w", name, err)
 				}
 				continue
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sleep"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -55,7 +56,7 @@ func newRemote(name, public string, c HTTPConfig) (*remote, error) {
 	text := cmp.Or(c.URL, public)
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("registry %s: %q is not the URL of a server", name, text)
+		return nil, phrase.Errorf("registry %s: %q is not the URL of a server", name, text)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	if c.Client == nil {
@@ -127,7 +128,7 @@ func (r *remote) get(ctx context.Context, address string) (*http.Response, error
 		case !again:
 			return nil, r.unavailable(&statusError{response.StatusCode, body, kind == "text/html"})
 		case attempt == maxAttempts || wait > maxWait:
-			return nil, r.unavailable(fmt.Errorf("too many requests; try again in %s", max(wait, time.Second)))
+			return nil, r.unavailable(phrase.Errorf("too many requests; try again in %s", max(wait, time.Second)))
 		}
 		if !sleep.For(ctx, wait) {
 			return nil, r.unavailable(ctx.Err())
@@ -169,10 +170,10 @@ func (r *remote) json(ctx context.Context, address string, into any) error {
 	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err == nil && len(raw) > maxAnswer {
-		err = fmt.Errorf("its answer has more than %s", archive.MB(maxAnswer))
+		err = phrase.Errorf("its answer has more than %s", archive.MB(maxAnswer))
 	}
 	if err == nil && jsonsize.Values(raw) > maxValues {
-		err = fmt.Errorf("its answer has more than %d values", maxValues)
+		err = phrase.Errorf("its answer has more than %d values", maxValues)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, into)

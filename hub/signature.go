@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -94,7 +95,7 @@ func (in *Installer) checkSignature(source string, folder *os.Root, files map[st
 		signer, err = verify(raw, files, roots, in.c.Now())
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("the signature in %s is not valid: %w", signatureFile, err)
+		return "", "", phrase.Errorf("the signature in %s is not valid: %w", signatureFile, err)
 	}
 	if roots == nil {
 		return Unsigned, "", nil
@@ -106,17 +107,17 @@ func (in *Installer) checkSignature(source string, folder *os.Root, files map[st
 func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.Time) (signer string, err error) {
 	var b bundle
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return "", fmt.Errorf("it is not a Sigstore bundle: %w", err)
+		return "", phrase.Errorf("it is not a Sigstore bundle: %w", err)
 	}
 	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
-		return "", errors.New("it is not a Sigstore bundle with one signed in-toto statement")
+		return "", phrase.Errorf("it is not a Sigstore bundle with one signed in-toto statement")
 	}
 	leaf, err := b.signer(roots, now)
 	if err != nil {
 		return "", err
 	}
 	if !signed(leaf, b.Envelope.PayloadType, b.Envelope.Payload, b.Envelope.Signatures[0].Sig) {
-		return "", errors.New("it was not made with the key of its certificate")
+		return "", phrase.Errorf("it was not made with the key of its certificate")
 	}
 	return leaf.Subject.CommonName, covers(b.Envelope.Payload, files)
 }
@@ -132,7 +133,7 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 	for i, raw := range list[:min(len(list), 10)] {
 		c, err := x509.ParseCertificate(raw.RawBytes)
 		if err != nil {
-			return nil, fmt.Errorf("its certificate cannot be read: %w", err)
+			return nil, phrase.Errorf("its certificate cannot be read: %w", err)
 		}
 		if i == 0 {
 			leaf = c
@@ -147,10 +148,10 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 		Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("its certificate does not lead to a trusted root: %w", err)
+		return nil, phrase.Errorf("its certificate does not lead to a trusted root: %w", err)
 	}
 	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 || leaf.IsCA {
-		return nil, errors.New("its certificate is not for signing")
+		return nil, phrase.Errorf("its certificate is not for signing")
 	}
 	return leaf, nil
 }
@@ -172,33 +173,33 @@ var algorithms = []x509.SignatureAlgorithm{
 func covers(payload []byte, files map[string]string) error {
 	var s statement
 	if err := json.Unmarshal(payload, &s); err != nil {
-		return fmt.Errorf("its statement cannot be read: %w", err)
+		return phrase.Errorf("its statement cannot be read: %w", err)
 	}
 	how := s.Predicate.Serialization
 	if s.PredicateType != predicateType || how.Method != "files" || how.HashType != "sha256" || len(s.Subject) != 1 {
-		return errors.New("its statement is not one about files with SHA-256")
+		return phrase.Errorf("its statement is not one about files with SHA-256")
 	}
 	listed := map[string]string{}
 	all := sha256.New()
 	for _, r := range s.Predicate.Resources {
 		sum, err := hex.DecodeString(r.Digest)
 		if err != nil || r.Algorithm != "sha256" || len(sum) != sha256.Size || listed[r.Name] != "" {
-			return fmt.Errorf("its statement about %s is not supported", archive.Quote(r.Name))
+			return phrase.Errorf("its statement about %s is not supported", archive.Quote(r.Name))
 		}
 		listed[r.Name] = r.Digest
 		_, _ = all.Write(sum)
 	}
 	if want, err := hex.DecodeString(s.Subject[0].Digest["sha256"]); err != nil || !bytes.Equal(want, all.Sum(nil)) {
-		return errors.New("the digest of all its files is wrong")
+		return phrase.Errorf("the digest of all its files is wrong")
 	}
 	for _, name := range drift(listed, files) {
 		switch {
 		case listed[name] != "" && files[name] != "":
-			return fmt.Errorf("%s was changed after it was signed", archive.Quote(name))
+			return phrase.Errorf("%s was changed after it was signed", archive.Quote(name))
 		case listed[name] != "":
-			return fmt.Errorf("%s was signed, but is missing", archive.Quote(name))
+			return phrase.Errorf("%s was signed, but is missing", archive.Quote(name))
 		case name != signatureFile && name != registryMeta && !ignored(name, how.IgnorePaths):
-			return fmt.Errorf("%s is not among the files that were signed", archive.Quote(name))
+			return phrase.Errorf("%s is not among the files that were signed", archive.Quote(name))
 		}
 	}
 	return nil

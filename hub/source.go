@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 )
@@ -19,7 +19,7 @@ type Source interface {
 	// Name is the source's name in commands and in the record of a skill.
 	Name() string
 	// Search returns at most limit skills that match a text, the best first.
-	Search(ctx context.Context, text string, limit int) ([]Found, error)
+	Search(ctx context.Context, text string, limit int) ([]Match, error)
 	// Resolve returns what a reference means now. It returns skill.ErrNotFound if
 	// nothing has that name. After any other error it is unknown whether the skill
 	// may be installed, so it may not.
@@ -68,7 +68,7 @@ func parse(words, version string) (ref Ref, repository bool, err error) {
 	if rest, ok := strings.CutPrefix(words, "@"); ok {
 		ref.Owner, ref.Name, ok = strings.Cut(rest, "/")
 		if !ok || checkSlug(strings.ToLower(ref.Owner)) != nil {
-			return ref, false, fmt.Errorf("%s names no skill; write @owner/name", archive.Quote(words))
+			return ref, false, phrase.Errorf("%s names no skill; write @owner/name", archive.Quote(words))
 		}
 	} else if strings.Contains(words, "/") {
 		text, branch, _ := strings.Cut(words, "#")
@@ -92,15 +92,15 @@ func checkSlug(slug string) error {
 	}
 	switch {
 	case slug == "":
-		return errors.New("the skill has no name")
+		return phrase.Errorf("the skill has no name")
 	case utf8.RuneCountInString(slug) > 64, strings.ContainsFunc(slug, bad), archive.CheckPath(slug) != nil:
-		return fmt.Errorf("%s cannot be the name of a skill: it has 1 to 64 lower-case letters, digits, '-' and '_'", archive.Quote(slug))
+		return phrase.Errorf("%s cannot be the name of a skill: it has 1 to 64 lower-case letters, digits, '-' and '_'", archive.Quote(slug))
 	}
 	return nil
 }
 
-// Found is a skill that a search has found.
-type Found struct {
+// Match is a skill that a search has found.
+type Match struct {
 	Registry    string `json:"registry,omitempty"` // the source's name
 	Name        string `json:"name"`
 	Owner       string `json:"owner,omitempty"`
@@ -110,7 +110,7 @@ type Found struct {
 }
 
 // Words returns the name under which [Installer.Lookup] finds the skill.
-func (f Found) Words() string {
+func (f Match) Words() string {
 	switch {
 	case f.Owner == "":
 		return f.Name
@@ -164,18 +164,18 @@ type download struct {
 // them or skill.ErrNotFound, or is a [*NeedsYesError].
 var (
 	// ErrInstalled means that the skill exists; Options.Force replaces it.
-	ErrInstalled = errors.New("it is already installed")
+	ErrInstalled = phrase.Errorf("it is already installed")
 	// ErrChanged means that its files were changed after it was installed;
 	// Options.Force replaces them.
-	ErrChanged = errors.New("its files were changed here")
+	ErrChanged = phrase.Errorf("its files were changed here")
 	// ErrOlder means that its source now gives a lower version than the one that is
 	// installed; Options.Force takes it in an update that names the skill.
-	ErrOlder = errors.New("its source gives a lower version")
+	ErrOlder = phrase.Errorf("its source gives a lower version")
 	// ErrRefused means that the package is malicious, damaged or not the one that
 	// was described.
-	ErrRefused = errors.New("refused")
+	ErrRefused = phrase.Errorf("refused")
 	// ErrUnavailable means that the source did not answer as it should.
-	ErrUnavailable = errors.New("the registry is not available")
+	ErrUnavailable = phrase.Errorf("the registry is not available")
 )
 
 // NeedsYesError reports that a person has to look at a skill before it is
@@ -206,9 +206,9 @@ func inBrackets(reason string) string {
 }
 
 func refused(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", ErrRefused, phrase.Errorf(format, args...))
 }
 
 func notFound(source string, ref Ref) error {
-	return fmt.Errorf("%s in %s: %w", ref, source, skill.ErrNotFound)
+	return phrase.Errorf("%s in %s: %w", ref, source, skill.ErrNotFound)
 }

@@ -20,7 +20,7 @@ type Finder struct {
 	Installer *Installer
 	// Loaded finds loaded skills that the caller may see; they come first. May be
 	// nil.
-	Loaded func(ctx context.Context, text string) []Found
+	Loaded func(ctx context.Context, text string) []Match
 }
 
 type findInput struct {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/scan"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -115,7 +115,7 @@ func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Optio
 		return lower(p, one, origin)
 	case len(one.Changed) > 0 && !o.Force:
 		out.State = Skipped
-		return fmt.Errorf("%s: %w: %s; replace them with --force", out.Name, ErrChanged, printable.List(one.Changed))
+		return phrase.Errorf("%s: %w: %s; replace them with --force", out.Name, ErrChanged, printable.List(one.Changed))
 	}
 	if err := consent(release, origin, unseen(flags, old.Accepted), o); err != nil {
 		out.State = Skipped
@@ -156,7 +156,7 @@ func ownVersion(p *place, folder string) string {
 }
 
 // lower is the refusal of an older skill.
-func lower(p *place, one Installed, origin *Origin) error {
+func lower(p *place, one Installation, origin *Origin) error {
 	describe := func(o *Origin, folder string) string {
 		version, own := cmp.Or(o.Version, "no version"), ownVersion(p, folder)
 		if own != "" && own != o.Version {
@@ -168,7 +168,7 @@ func lower(p *place, one Installed, origin *Origin) error {
 	if len(one.Changed) > 0 {
 		text = ", which also replaces the files that were changed here: " + printable.List(one.Changed)
 	}
-	return fmt.Errorf("%s: %w: %s, and %s is installed; to go back: etui skills update %[1]s --force%[5]s",
+	return phrase.Errorf("%s: %w: %s, and %s is installed; to go back: etui skills update %[1]s --force%[5]s",
 		one.Name, ErrOlder, describe(origin, fresh), describe(one.Origin, one.Name), text)
 }
 

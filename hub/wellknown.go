@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/phrase"
 )
 
 // WellKnown is a site that publishes its skills under /.well-known, as the
@@ -24,11 +24,11 @@ func NewWellKnown(name string, c HTTPConfig) (*WellKnown, error) {
 
 // index is what a site publishes: with digests, or in the older form with files.
 type index struct {
-	Skills []indexed `json:"skills"`
+	Skills []indexEntry `json:"skills"`
 	at     *url.URL
 }
 
-type indexed struct {
+type indexEntry struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Type        string   `json:"type"`
@@ -55,19 +55,19 @@ func (w *WellKnown) index(ctx context.Context) (*index, error) {
 		found.at, err = url.Parse(address)
 		return found, err
 	}
-	return nil, w.unavailable(fmt.Errorf("%s has no /.well-known/agent-skills/index.json", w.base))
+	return nil, w.unavailable(phrase.Errorf("%s has no /.well-known/agent-skills/index.json", w.base))
 }
 
 // Search searches the index.
-func (w *WellKnown) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+func (w *WellKnown) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	all, err := w.index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []Found
+	var list []Match
 	for _, s := range all.Skills {
 		if checkSlug(s.Name) == nil {
-			list = append(list, Found{Registry: w.name, Name: s.Name, Description: s.Description})
+			list = append(list, Match{Registry: w.name, Name: s.Name, Description: s.Description})
 		}
 	}
 	return Best(list, text, limit), nil
@@ -82,7 +82,7 @@ func (w *WellKnown) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all.Skills, func(s indexed) bool { return s.Name == ref.Name })
+	i := slices.IndexFunc(all.Skills, func(s indexEntry) bool { return s.Name == ref.Name })
 	if i < 0 {
 		return nil, notFound(w.name, ref)
 	}

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // The bounds of a user, and of what a message may say about its sender. [New] refuses
@@ -203,16 +203,16 @@ func (u *Users) All() []User {
 	return u.list
 }
 
-// Named returns the user with a name, or nil.
-func (u *Users) Named(name string) *User {
+// ByName returns the user with a name, or nil.
+func (u *Users) ByName(name string) *User {
 	if u == nil {
 		return nil
 	}
 	return u.named[name]
 }
 
-// Claiming returns the user with an identity such as telegram:42, or nil.
-func (u *Users) Claiming(identity string) *User {
+// ByIdentity returns the user with an identity such as telegram:42, or nil.
+func (u *Users) ByIdentity(identity string) *User {
 	if u == nil {
 		return nil
 	}
@@ -220,8 +220,8 @@ func (u *Users) Claiming(identity string) *User {
 }
 
 // Hint suggests the user that a name probably means, as the end of a sentence.
-func (u *Users) Hint(name string) string {
-	return nearest.Hint(name, func(yield func(string) bool) {
+func (u *Users) Hint(name string) phrase.Hint {
+	return phrase.Near(name, func(yield func(string) bool) {
 		for _, user := range u.All() {
 			if !yield(user.Name) {
 				return

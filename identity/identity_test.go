@@ -72,7 +72,7 @@ func TestNoUsers(t *testing.T) {
 	if s := none.Sender("api", "alice"); s.Kind() != identity.Peer {
 		t.Errorf("alice is a %s", s.Kind())
 	}
-	if none.Named("alice") != nil {
+	if none.ByName("alice") != nil {
 		t.Error("there is an alice")
 	}
 }

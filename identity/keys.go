@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/cases"
 
 	"github.com/etui-run/etui/internal/atomicfile"
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Key is an API key. It belongs to a user, or to an operator, or may speak for others.
@@ -199,11 +199,11 @@ func (k *Keys) Add(key Key, now time.Time) (secret string, err error) {
 		fold := cases.Fold()
 		for _, other := range list {
 			if fold.String(other.Name) == fold.String(key.Name) {
-				return nil, fmt.Errorf("%w: there is a key %q already; revoke it first, or choose another name", ErrInvalidKey, other.Name)
+				return nil, phrase.Errorf("%w: there is a key %q already; revoke it first, or choose another name", ErrInvalidKey, other.Name)
 			}
 		}
 		if len(list) >= maxKeys {
-			return nil, fmt.Errorf("%w: there are %d keys, which is the most", ErrInvalidKey, len(list))
+			return nil, phrase.Errorf("%w: there are %d keys, which is the most", ErrInvalidKey, len(list))
 		}
 		list = append(list, key)
 		slices.SortFunc(list, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
@@ -216,7 +216,7 @@ func (k *Keys) Revoke(name string) error {
 	return k.change(func(list []Key) ([]Key, error) {
 		i := slices.IndexFunc(list, func(key Key) bool { return key.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("key %q: %w%s", name, ErrNoKey, nearest.Hint(name, func(yield func(string) bool) {
+			return nil, phrase.Errorf("key %q: %w%s", name, ErrNoKey, phrase.Near(name, func(yield func(string) bool) {
 				for _, key := range list {
 					if !yield(key.Name) {
 						return
@@ -277,10 +277,10 @@ func (k *Keys) Find(secret string) (found Key, ok bool) {
 // when the key may not be used: its person is gone, two persons claim it, or it belongs
 // to nobody and has no power of its own.
 func (u *Users) Owner(key Key) (*User, bool) {
-	claimed := u.Claiming(KeyChannel + ":" + key.Name)
+	claimed := u.ByIdentity(KeyChannel + ":" + key.Name)
 	if key.User == "" {
 		return claimed, claimed != nil || key.Operator || key.ForOthers
 	}
-	user := u.Named(key.User)
+	user := u.ByName(key.User)
 	return user, user != nil && (claimed == nil || claimed == user)
 }

@@ -38,21 +38,21 @@ func (u *Users) Sender(channel, id string) Sender {
 		return Sender{}
 	}
 	channel = strings.ReplaceAll(channel, ":", "%3A") // or it could imitate another one
-	if user := u.Claiming(channel + ":" + id); user != nil {
+	if user := u.ByIdentity(channel + ":" + id); user != nil {
 		return Sender{User: user, raw: user.Name}
 	}
 	s := Sender{Channel: channel, ID: id, raw: id}
 	if Direct(channel) {
 		s.Channel = ""
-		user := u.Named(id)
+		user := u.ByName(id)
 		if before, after, ok := strings.Cut(id, ":"); user == nil && ok && before != "" && after != "" {
-			user = u.Claiming(id)
+			user = u.ByIdentity(id)
 			s.Channel, s.ID = before, after
 		}
 		if user != nil {
 			return Sender{User: user, raw: user.Name}
 		}
-	} else if u.Named(id) != nil {
+	} else if u.ByName(id) != nil {
 		s.raw = s.Record() // not the person of that name
 	}
 	return s

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -57,7 +58,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 		i.Key, i.Digest = message.Hash(key), m.Digest()
 	}
 	if m.Joins() {
-		i.Key, i.Digest = b.Passing(m), m.Digest()
+		i.Key, i.Digest = b.JoinKey(m), m.Digest()
 	}
 	if m.Trace == "" && b.config.Tracer != nil { // the turn of another message sends it
 		m.Trace = span.Parent(ctx)
@@ -74,7 +75,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 	case err != nil && ctx.Err() == nil:
 		return i, false, fmt.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
 	case err == nil && i.Digest != digest:
-		return i, false, fmt.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
+		return i, false, phrase.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
 	}
 	return i, fresh, err
 }
@@ -116,9 +117,9 @@ func (b *Inbox) Newest(id int64, m message.Mail) message.Mail {
 	return m
 }
 
-// Passing is the key of a message that others may join: those of the same client, sender and
+// JoinKey is the key of a message that others may join: those of the same client, sender and
 // session. Each guest has a session of their own.
-func (b *Inbox) Passing(m message.Mail) string {
+func (b *Inbox) JoinKey(m message.Mail) string {
 	user := b.config.People.Sender(m.Caller()).Record()
 	return store.Passing + message.Hash([]string{m.Client, string(m.To), user, m.Digest()})
 }
@@ -158,7 +159,7 @@ func (b *Inbox) Deliver(ctx context.Context, key session.Key, m message.Mail, fr
 func (b *Inbox) File(ctx context.Context, sha256 string) (chat.File, error) {
 	data, err := b.config.Store.File(ctx, sha256)
 	if errors.Is(err, session.ErrNoFile) {
-		err = fmt.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName), message.ErrUnknown)
+		err = phrase.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName), message.ErrUnknown)
 	}
 	return chat.File{Data: data, Size: len(data), SHA256: sha256}, err
 }
@@ -194,7 +195,7 @@ var (
 // Item returns a message of the inbox, or [ErrNoItem].
 func (b *Inbox) Item(ctx context.Context, id int64) (Item, error) {
 	i, err := b.unended(ctx, id)
-	return Shown(i), err
+	return View(i), err
 }
 
 func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
@@ -205,8 +206,8 @@ func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
 	return i, err
 }
 
-// Shown returns an item of the inbox as operators see it.
-func Shown(i store.Item) Item {
+// View returns an item of the inbox as operators see it.
+func View(i store.Item) Item {
 	s := Item{
 		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted,
 	}
@@ -252,7 +253,7 @@ func (b *Inbox) Drop(ctx context.Context, id int64) error {
 	if i.State == store.Answered {
 		return b.config.Store.Delivered(context.WithoutCancel(ctx), id)
 	}
-	why := fmt.Errorf("%w, and an operator dropped it", message.ErrParked)
+	why := phrase.Errorf("%w, and an operator dropped it", message.ErrParked)
 	return b.config.Store.Finish(ctx, store.End{ID: id, Result: message.Result(nil, why)})
 }
 

@@ -325,7 +325,7 @@ func (q *Inquiries) missed(ctx context.Context, r request) error {
 		if p.Session != r.Place() && r.at(p.Name, nil) < 0 {
 			a := r.Approval
 			a.Language = cmp.Or(a.Language, q.Language(ctx, message.Mail{}, r.Place(), ""))
-			says := approval.Unreached(a, p.Name)
+			says := approval.UnreachedNotice(a, p.Name)
 			if !slices.ContainsFunc(r.People, func(p person) bool { return p.Lost == "" }) {
 				says += " " + approval.Nobody(a.Language)
 			}
@@ -364,11 +364,11 @@ func (q *Inquiries) send(
 	ctx context.Context, a approval.Approval, p person, text func(approval.Approval) string, n int,
 ) error {
 	a.Language, a.Asked, a.Theirs = p.Language, nil, false
-	return q.letter(ctx, a, p, &turn.Done{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
+	return q.letter(ctx, a, p, &turn.End{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
 }
 
 func (q *Inquiries) letter(
-	ctx context.Context, a approval.Approval, p person, says *turn.Done, key string,
+	ctx context.Context, a approval.Approval, p person, says *turn.End, key string,
 ) error {
 	sum := sha256.Sum256(p.To)
 	from := message.Mail{Message: message.Message{Agent: route.Agent(a.Session)}}.From(p.From).Message
@@ -484,9 +484,9 @@ func (q *Inquiries) wrote(ctx context.Context, key session.Key) string {
 // looked is how many messages are looked at for the language of their sender.
 const looked = 20
 
-// Shown adds to what a turn waits for how the person who asked is to read of it: in which language, who
+// Describe adds to what a turn waits for how the person who asked is to read of it: in which language, who
 // else was asked, and whether that person may answer. Said is the text of their message.
-func (q *Inquiries) Shown(
+func (q *Inquiries) Describe(
 	ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await,
 ) []session.Await {
 	language := q.Language(ctx, m, key, said)
@@ -509,8 +509,8 @@ func (q *Inquiries) Shown(
 	return list
 }
 
-// Known adds to requests who was asked about them.
-func (q *Inquiries) Known(ctx context.Context, list []approval.Approval) []approval.Approval {
+// AddAsked adds to requests who was asked about them.
+func (q *Inquiries) AddAsked(ctx context.Context, list []approval.Approval) []approval.Approval {
 	list = slices.Clone(list)
 	for i := range list {
 		kept, err := q.requests(ctx, list[i].ID)
@@ -603,7 +603,7 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 			continue
 		}
 		r.Language = p.Language
-		if err := q.letter(ctx, r.Approval, p, &turn.Done{Reply: e.Text(r.Approval)}, "end-"+r.ID); err != nil {
+		if err := q.letter(ctx, r.Approval, p, &turn.End{Reply: e.Text(r.Approval)}, "end-"+r.ID); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (i *Inspector) waiting(ctx context.Context, s session.Session) (list []inbo
 	filter := store.ItemFilter{Session: s.Key, State: store.Waiting, Limit: showWaiting}
 	items, err := i.engine.Store().Items(ctx, filter)
 	for _, item := range items {
-		if shown := inbox.Shown(item); shown.Text != "" && item.ID != s.Turn.Item {
+		if shown := inbox.View(item); shown.Text != "" && item.ID != s.Turn.Item {
 			list = append(list, shown)
 		}
 	}
@@ -107,7 +107,7 @@ func (i *Inspector) Inbox(ctx context.Context, limit int) ([]inbox.Item, error) 
 			return nil, err
 		}
 		for _, item := range found {
-			shown := inbox.Shown(item)
+			shown := inbox.View(item)
 			if here, ok := i.engine.Store().(store.Shared); ok && item.Holder != here.Holder() {
 				shown.Process = item.Holder
 			}

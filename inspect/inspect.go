@@ -123,7 +123,7 @@ func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own b
 		}
 		t.Selection = shown(t.Selection)
 		var sent []string
-		for _, s := range t.Selection.Reached() {
+		for _, s := range t.Selection.ReachedTools() {
 			sent = append(sent, s.Tool)
 		}
 		t.Refused = refused(ctx, runner, in, sent)
@@ -144,9 +144,9 @@ func refused(ctx context.Context, runner *turn.Runner, in turn.Input, tools []st
 	})
 }
 
-// Seen returns what a caller may see in a new conversation, and which skills the model
+// Visible returns what a caller may see in a new conversation, and which skills the model
 // may use for it.
-func (i *Inspector) Seen(f chat.Facts) (*selection.Selection, error) {
+func (i *Inspector) Visible(f chat.Facts) (*selection.Selection, error) {
 	now, err := i.engine.Agents().Status(f.Agent)
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func turnsOf(key session.Key, messages []chat.Message) (turns []PastTurn) {
 				Tokens: why.Sent + why.Meta, Saved: max(0, why.All-why.Sent-why.Meta),
 			})
 			t, price = &turns[len(turns)-1], 0
-			for _, s := range why.Reached() {
+			for _, s := range why.ReachedTools() {
 				if !selection.Meta(s.Tool) {
 					t.Sent = append(t.Sent, s.Tool)
 				}
@@ -132,7 +132,7 @@ func turnsOf(key session.Key, messages []chat.Message) (turns []PastTurn) {
 	return turns
 }
 
-func (t *PastTurn) add(s *chat.Spent) {
+func (t *PastTurn) add(s *chat.Expense) {
 	t.Requests++
 	t.Input += s.Input
 	t.Cached += s.CacheRead

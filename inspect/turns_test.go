@@ -47,7 +47,7 @@ func TestTurns(t *testing.T) {
 func TestTurnsMoney(t *testing.T) {
 	kept := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
-	spent := &chat.Spent{Input: 1000, CacheRead: 500, Output: 10, Cost: 0.25, Price: 2}
+	spent := &chat.Expense{Input: 1000, CacheRead: 500, Output: 10, Cost: 0.25, Price: 2}
 	must(t, kept.Append(t.Context(), "agent:main:person:ann", session.State{},
 		chat.Message{Role: chat.User, Text: "hello", Why: []byte(`{"tools":9,"tokens_all":2100,"tokens_usable":0,"tokens_sent":100,"tokens_budget":0}`)},
 		chat.Message{Role: chat.Assistant, Text: "hi", Spent: spent}))

@@ -59,15 +59,15 @@ type Learner struct {
 	agents map[string]*past
 }
 
-// New returns a learner. Call [Learner.Voting] for each agent before its first turn.
+// New returns a learner. Call [Learner.AddVotes] for each agent before its first turn.
 func New(cfg Config, h Host) *Learner {
 	l := &Learner{config: cfg, host: h, agents: map[string]*past{}}
 	l.shared, _ = h.Store.(store.Shared)
 	return l
 }
 
-// Voting adds an agent's votes to the selectors that a function returns.
-func (l *Learner) Voting(agent string, selector func() *selection.Selector) func() *selection.Selector {
+// AddVotes adds an agent's votes to the selectors that a function returns.
+func (l *Learner) AddVotes(agent string, selector func() *selection.Selector) func() *selection.Selector {
 	p := &past{config: l.config, agent: agent, log: l.host.Log}
 	l.agents[agent] = p
 	return p.voting(selector)

@@ -98,15 +98,15 @@ func (p *past) recount() {
 // was then called. A correction takes the votes of the corrected tools from the user's
 // earlier request and gives them to the tools that were meant; its own words say nothing
 // about a request and do not vote.
-func Votes(turns []usage.Turn, ownOnly bool) []rank.Asked {
-	list := make([]rank.Asked, 0, len(turns))
+func Votes(turns []usage.Turn, ownOnly bool) []rank.PastQuestion {
+	list := make([]rank.PastQuestion, 0, len(turns))
 	type request struct{ user, text string }
 	asked := map[request][]int{} // places in list
 	for _, t := range turns {
 		if ownOnly && t.User == "" {
 			continue
 		}
-		a := rank.Asked{User: t.User, Own: ownOnly, Question: t.Text, Tools: t.Tools, Versions: t.Versions}
+		a := rank.PastQuestion{User: t.User, Own: ownOnly, Question: t.Text, Tools: t.Tools, Versions: t.Versions}
 		if c := t.Corrects; c != nil {
 			for _, i := range asked[request{t.User, c.Text}] {
 				list[i].Tools = without(list[i].Tools, c.Tools)
@@ -117,7 +117,7 @@ func Votes(turns []usage.Turn, ownOnly bool) []rank.Asked {
 		asked[at] = append(asked[at], len(list))
 		list = append(list, a)
 		for _, s := range t.Searches {
-			list = append(list, rank.Asked{
+			list = append(list, rank.PastQuestion{
 				User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions, Search: true,
 			})
 		}

@@ -24,14 +24,14 @@ const (
 // have been lost. The zero value is ready to use.
 type Answers struct {
 	mu     sync.Mutex
-	items  map[int64]*joined
-	ended  []*joined // with a reply, the oldest first
-	bytes  int       // of their results
-	lookUp map[string]*joined
+	items  map[int64]*jointMessage
+	ended  []*jointMessage // with a reply, the oldest first
+	bytes  int             // of their results
+	lookUp map[string]*jointMessage
 }
 
-// joined is a message with all who sent it.
-type joined struct {
+// jointMessage is a message with all who sent it.
+type jointMessage struct {
 	key      string // of the item
 	senders  int    // that wait
 	received []func() bool
@@ -44,11 +44,11 @@ func (a *Answers) Join(i store.Item, received func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.items == nil {
-		a.items, a.lookUp = map[int64]*joined{}, map[string]*joined{}
+		a.items, a.lookUp = map[int64]*jointMessage{}, map[string]*jointMessage{}
 	}
 	j := a.items[i.ID]
 	if j == nil {
-		j = &joined{key: i.Key}
+		j = &jointMessage{key: i.Key}
 		a.items[i.ID] = j
 	}
 	j.senders++
@@ -104,7 +104,7 @@ func (a *Answers) end(item int64, raw json.RawMessage, now time.Time) {
 }
 
 // drop forgets an answer. The caller holds the lock.
-func (a *Answers) drop(j *joined) {
+func (a *Answers) drop(j *jointMessage) {
 	if at := slices.Index(a.ended, j); at >= 0 {
 		a.ended = slices.Delete(a.ended, at, at+1)
 		a.bytes -= len(j.result)
@@ -131,9 +131,9 @@ func (a *Answers) Clear() {
 	}
 }
 
-// Lost returns the answer to a message that its sender did not get. Repeated says that the sender
+// LostAnswer returns the answer to a message that its sender did not get. Repeated says that the sender
 // repeats it. Once somebody has an answer, the next message with this key is another one.
-func (a *Answers) Lost(key string, repeated bool, received func() bool, now time.Time) json.RawMessage {
+func (a *Answers) LostAnswer(key string, repeated bool, received func() bool, now time.Time) json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	j := a.lookUp[key]

@@ -20,10 +20,10 @@ const (
 	LastPause = 10 * time.Second
 )
 
-// Later works on an item until it has ended, in the background. It takes over the place
+// WorkLater works on an item until it has ended, in the background. It takes over the place
 // in the session, so that the messages behind it wait as they would for its turn. When the
 // engine stops, only the end of a turn is still stored.
-func (b *Box) Later(i store.Item, why error, place *Place) {
+func (b *Box) WorkLater(i store.Item, why error, place *Place) {
 	b.Running.Begin()
 	go func() {
 		defer b.Running.End()

@@ -2,9 +2,10 @@
 // between. It knows the order in which items come, who works on one, who waits for it, what is tried
 // again and what is left to another process. It does not know what an item asks for: a [Worker] does.
 //
-// An item is accepted by the store and works its way through a [Box]: it takes a [Place] in the line
-// of its session, comes in when those before it have left, gets a place among all that work at once
-// ([Box.Turns]), and ends with [Box.Write]. What a process leaves behind, [Box.Resume] takes up.
+// An item is accepted by the store and works its way through a [Box]: it takes a [Place] in the
+// line of its session, comes in when those before it have left, gets a place among all that work at
+// once ([Box.Turns]), and ends with [Box.Write]. [Box.Resume] takes up the items that a process has
+// left behind.
 package mailbox
 
 import (

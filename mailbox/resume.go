@@ -22,7 +22,7 @@ import (
 // it fails while ctx goes on, the store could not be read, nothing was taken up, and it may be
 // called again.
 func (b *Box) Resume(ctx context.Context) error {
-	w := resuming{left: make(chan session.Key)}
+	w := resumption{left: make(chan session.Key)}
 	defer func() {
 		close(w.left)
 		w.workers.Wait()
@@ -62,8 +62,8 @@ func (b *Box) Resume(ctx context.Context) error {
 	}
 }
 
-// resuming are the workers of Resume.
-type resuming struct {
+// resumption are the workers of Resume.
+type resumption struct {
 	left    chan session.Key
 	started int
 	workers sync.WaitGroup
@@ -75,7 +75,7 @@ type resuming struct {
 }
 
 // hand gives sessions to the workers, except for those that one of them works on.
-func (w *resuming) hand(ctx context.Context, keys []session.Key) error {
+func (w *resumption) hand(ctx context.Context, keys []session.Key) error {
 	for _, key := range keys {
 		if _, busy := w.busy.LoadOrStore(key, nil); busy {
 			continue
@@ -93,7 +93,7 @@ func (w *resuming) hand(ctx context.Context, keys []session.Key) error {
 
 // clear forgets which sessions could not be resumed, and reports whether there were any: they
 // are to be looked for again.
-func (w *resuming) clear() (some bool) {
+func (w *resumption) clear() (some bool) {
 	w.failed.Range(func(key, _ any) bool {
 		w.failed.Delete(key)
 		some = true
@@ -104,7 +104,7 @@ func (w *resuming) clear() (some bool) {
 
 // again hands out again what could not be resumed, now and then, until all is done. With a
 // [store.Shared], what was left is found again.
-func (w *resuming) again(ctx context.Context) error {
+func (w *resumption) again(ctx context.Context) error {
 	for {
 		w.handed.Wait()
 		var keys []session.Key
@@ -128,7 +128,7 @@ func (w *resuming) again(ctx context.Context) error {
 
 // resumeLeft hands the sessions that were left to workers. All means also those without an
 // item in the inbox.
-func (b *Box) resumeLeft(ctx context.Context, w *resuming, all bool) error {
+func (b *Box) resumeLeft(ctx context.Context, w *resumption, all bool) error {
 	if b.Stopping() {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (t *Ticket) Next(ctx context.Context) *store.Item {
 	}
 }
 
-// Close says that the sender waits no more. What it has not taken is taken up in the background.
+// Close says that the sender waits no more. The box takes up the rest in the background.
 func (t *Ticket) Close() {
 	t.box.tickets.leave(t)
 	t.mu.Lock()

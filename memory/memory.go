@@ -91,12 +91,12 @@ type Config struct {
 // Store reads and writes the memory of one agent.
 type Store struct {
 	config Config
-	loaded *recent.Cache[string, loaded]
+	loaded *recent.Cache[string, snapshot]
 	guides guides
 }
 
-// loaded is a memory, and what it was read from.
-type loaded struct {
+// snapshot is a memory, and what it was read from.
+type snapshot struct {
 	memory *Memory
 	stamps []stamp
 	own    map[string]string // if it is shared
@@ -114,7 +114,7 @@ func New(c Config) *Store {
 	if c.Days == 0 {
 		c.Days = DefaultDays
 	}
-	return &Store{config: c, loaded: recent.New[string, loaded](maxOwners)}
+	return &Store{config: c, loaded: recent.New[string, snapshot](maxOwners)}
 }
 
 // Load returns what is remembered of an owner on a day; without an owner, the shared part.
@@ -176,7 +176,7 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 			part.Notes = append(part.Notes, Note{days[at-1].Format(time.DateOnly), said})
 		}
 	}
-	s.loaded.Put(owner, loaded{m, stamps, own})
+	s.loaded.Put(owner, snapshot{m, stamps, own})
 	return m, nil
 }
 
@@ -271,8 +271,8 @@ func readTo(root *os.Root, s stamp, most int64) (string, error) {
 	return string(text), nil
 }
 
-// Found is a piece of text that a search found.
-type Found struct {
+// Passage is a piece of text that a search found.
+type Passage struct {
 	// From says where it is: "memory", "notes of 2026-03-01", or who said it and when.
 	From string `json:"from"`
 	Text string `json:"text"`

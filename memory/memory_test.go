@@ -163,7 +163,7 @@ func TestNoEditIsLost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, err := s.Edited(t.Context(), "main", base, "edited\n"); err != nil {
+	if _, err := s.StoreEdit(t.Context(), "main", base, "edited\n"); err != nil {
 		t.Fatal(err)
 	}
 	m, err := s.Load(now, "main")
@@ -276,7 +276,7 @@ func TestMove(t *testing.T) {
 	if err != nil || len(m.Own.LongTerm) > memory.MaxFile+100 || !strings.Contains(m.Own.LongTerm, "cut") {
 		t.Errorf("of a long memory %d bytes are read, %v", len(m.Own.LongTerm), err)
 	}
-	if text, err := s.Edited(t.Context(), "people/ann", shared["people/ann MEMORY.md"], "short"); text != "short" || err != nil {
+	if text, err := s.StoreEdit(t.Context(), "people/ann", shared["people/ann MEMORY.md"], "short"); text != "short" || err != nil {
 		t.Errorf("it is edited to %.10q, %v", text, err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // Shared keeps the own part of an agent's memory where several processes use it: the texts
 // of an owner, under the names that the files would have.
 type Shared interface {
-	// Texts returns the texts of an owner under some names, or all if no names are given. What
-	// is missing is left out.
+	// Texts returns the texts of an owner under some names, or all if no names are given. Missing
+	// parts are left out.
 	Texts(ctx context.Context, owner string, names ...string) (map[string]string, error)
 	// Change replaces a text by what change makes of it, while no process changes it. An error
 	// of change changes nothing. It may run change twice.

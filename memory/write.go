@@ -88,9 +88,9 @@ func (s *Store) Note(ctx context.Context, owner string, now time.Time, text stri
 	return err
 }
 
-// Edited stores what a person made of MEMORY.md with an editor. The person began with the
+// StoreEdit stores what a person made of MEMORY.md with an editor. The person began with the
 // text base; lines that were added since then are kept, at the end.
-func (s *Store) Edited(ctx context.Context, owner, base, text string) (string, error) {
+func (s *Store) StoreEdit(ctx context.Context, owner, base, text string) (string, error) {
 	return s.edit(ctx, owner, longTerm, MaxFile, func(was string) (string, error) {
 		if was == base {
 			return text, nil

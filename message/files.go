@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // The limits of the pictures and PDFs of a message. A message beyond them is refused.
@@ -27,7 +28,7 @@ const (
 // large ones, and says which one is wrong.
 func Pictures(files []chat.File) ([]chat.File, error) {
 	if len(files) > MaxPictures {
-		return nil, fmt.Errorf(
+		return nil, phrase.Errorf(
 			"%w: it has %d pictures and PDFs, at most %d are accepted", ErrTooLong, len(files), MaxPictures,
 		)
 	}
@@ -41,12 +42,12 @@ func Pictures(files []chat.File) ([]chat.File, error) {
 		case picture.Sound(f.Data) != "":
 			p.MediaType = picture.Sound(f.Data)
 		case err != nil:
-			return nil, fmt.Errorf("%w: picture %d %w", ErrInvalid, i+1, err)
+			return nil, phrase.Errorf("%w: picture %d %w", ErrInvalid, i+1, err)
 		case !p.Fits():
-			return nil, fmt.Errorf("%w: picture %d is %s: %w; scale it down", ErrTooLong, i+1, p, picture.ErrTooLarge)
+			return nil, phrase.Errorf("%w: picture %d is %s: %w; scale it down", ErrTooLong, i+1, p, picture.ErrTooLarge)
 		}
 		if total += len(f.Data); total > MaxPictureBytes {
-			return nil, fmt.Errorf("%w: its pictures and PDFs have more than %d MiB together", ErrTooLong, MaxPictureBytes>>20)
+			return nil, phrase.Errorf("%w: its pictures and PDFs have more than %d MiB together", ErrTooLong, MaxPictureBytes>>20)
 		}
 		sum := sha256.Sum256(f.Data)
 		checked[i] = chat.File{

@@ -142,7 +142,7 @@ type Message struct {
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
-	// Offer are the tools that the client brings: their calls are handed to it, see [turn.Done], and
+	// Offer are the tools that the client brings: their calls are handed to it, see [turn.End], and
 	// Results are those of calls that wait for them. With a History they are its newest messages instead.
 	Offer   clienttool.Offer `json:"client_tools,omitzero"`
 	Results []chat.Result    `json:"results,omitempty"`
@@ -202,7 +202,7 @@ const maxNames = 4096
 func (m Message) Check() error {
 	for _, list := range [...][]string{m.Roles, m.PlatformRoles, slices.Collect(maps.Keys(m.Attrs))} {
 		if len(list) > identity.MaxList {
-			return fmt.Errorf(
+			return phrase.Errorf(
 				"%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList,
 			)
 		}
@@ -214,7 +214,7 @@ func (m Message) Check() error {
 	}
 	for _, list := range [...][]string{m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills} {
 		if len(list) > maxNames {
-			return fmt.Errorf(
+			return phrase.Errorf(
 				"%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames,
 			)
 		}
@@ -228,7 +228,7 @@ func (m Message) Check() error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if m.Limit < 0 || m.Budget < 0 {
-		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
+		return phrase.Errorf("%w: limit and budget must not be negative", ErrInvalid)
 	}
 	for _, n := range [...]struct{ what, text string }{
 		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat},
@@ -241,7 +241,7 @@ func (m Message) Check() error {
 	}
 	for _, value := range m.Attrs {
 		if len(value) > identity.MaxValue {
-			return fmt.Errorf(
+			return phrase.Errorf(
 				"%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue,
 			)
 		}
@@ -253,11 +253,11 @@ func (m Message) Check() error {
 func name(what, text string) error {
 	switch {
 	case len(text) > identity.MaxText:
-		return fmt.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, what, len(text), identity.MaxText)
+		return phrase.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, phrase.Text(what), len(text), identity.MaxText)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return fmt.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, what)
+		return phrase.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, phrase.Text(what))
 	case what == "channel" && strings.Contains(text, ":"):
-		return fmt.Errorf("%w: the channel %q contains a colon", ErrInvalid, text)
+		return phrase.Errorf("%w: the channel %q contains a colon", ErrInvalid, text)
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func CheckPrompt(mode selection.Mode, strategy *prompt.Strategy) error {
 		}))
 	}
 	if strategy != nil && (*strategy < prompt.Full || *strategy > prompt.Custom) {
-		return fmt.Errorf("%w: unknown strategy %d: it is full, lite or custom", ErrInvalid, int(*strategy))
+		return phrase.Errorf("%w: unknown strategy %d: it is full, lite or custom", ErrInvalid, int(*strategy))
 	}
 	return nil
 }

@@ -137,12 +137,12 @@ func TestResult(t *testing.T) {
 		}
 	}
 	file := chat.File{Name: "a.png", SHA256: "1"}
-	done, files, err := message.ResultOf(store.Item{Result: message.Result(&turn.Done{Reply: "hi"}, nil, file)})
+	done, files, err := message.ResultOf(store.Item{Result: message.Result(&turn.End{Reply: "hi"}, nil, file)})
 	if err != nil || done.Reply != "hi" || len(files) != 1 || files[0].Name != "a.png" {
 		t.Errorf("%+v, %+v, %v", done, files, err)
 	}
 	var events []string
-	message.Repeat(store.Item{Result: message.Replied("hi")}, func(e turn.Event, err error) bool {
+	message.Repeat(store.Item{Result: message.Reply("hi")}, func(e turn.Event, err error) bool {
 		events = append(events, fmt.Sprintf("%q %v %v", e.Text, e.Done != nil, err))
 		return true
 	})

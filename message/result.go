@@ -18,7 +18,7 @@ import (
 // result is how a message ended, as the inbox keeps it: with Done, or with an error of a
 // kind.
 type result struct {
-	Done  *turn.Done        `json:"done,omitempty"`
+	Done  *turn.End         `json:"done,omitempty"`
 	Error string            `json:"error,omitempty"`
 	Kind  string            `json:"kind,omitempty"`
 	Said  map[string]string `json:"said,omitempty"` // Error in other languages
@@ -49,7 +49,7 @@ func kindOf(err error) string {
 }
 
 // Result returns how a message ended, as the inbox keeps it. Files come with the reply.
-func Result(done *turn.Done, err error, files ...chat.File) json.RawMessage {
+func Result(done *turn.End, err error, files ...chat.File) json.RawMessage {
 	r := result{Done: done, Files: files}
 	if err != nil {
 		r.Error, r.Kind = err.Error(), kindOf(err)
@@ -61,22 +61,22 @@ func Result(done *turn.Done, err error, files ...chat.File) json.RawMessage {
 	return raw
 }
 
-// Replied returns how a message ended that a text answers.
-func Replied(text string) json.RawMessage { return Result(&turn.Done{Reply: text}, nil) }
+// Reply returns how a message ended that a text answers.
+func Reply(text string) json.RawMessage { return Result(&turn.End{Reply: text}, nil) }
 
-// again is an error that an earlier message got.
-type again struct {
+// storedError is an error that an earlier message got.
+type storedError struct {
 	text string
 	said map[string]string // in other languages
 	kind error             // nil when it is of none
 }
 
-func (a *again) Error() string         { return a.text }
-func (a *again) Unwrap() error         { return a.kind }
-func (a *again) In(lang string) string { return a.said[lang] }
+func (a *storedError) Error() string         { return a.text }
+func (a *storedError) Unwrap() error         { return a.kind }
+func (a *storedError) In(lang string) string { return a.said[lang] }
 
 // ResultOf returns how an item ended: with Done, and the files that come with its reply, or an error.
-func ResultOf(i store.Item) (*turn.Done, []chat.File, error) {
+func ResultOf(i store.Item) (*turn.End, []chat.File, error) {
 	if i.State == store.Parked {
 		return nil, nil, fmt.Errorf("%w: %s", ErrParked, i.Reason)
 	}
@@ -87,7 +87,7 @@ func ResultOf(i store.Item) (*turn.Done, []chat.File, error) {
 	if r.Done != nil {
 		return r.Done, r.Files, nil
 	}
-	failed := &again{text: r.Error, said: r.Said}
+	failed := &storedError{text: r.Error, said: r.Said}
 	for _, k := range failures {
 		if k.name == r.Kind {
 			failed.kind = k.err

@@ -11,14 +11,14 @@ import (
 // level debug, a failure as a warning. It logs neither messages nor answers, and a
 // request that the caller gave up is not a failure. Wrapped around each model of a
 // [Fallback], it shows which one answered.
-func Log(m Model, log *slog.Logger) Model { return &logged{m, log} }
+func Log(m Model, log *slog.Logger) Model { return &loggedModel{m, log} }
 
-type logged struct {
+type loggedModel struct {
 	Model
 	log *slog.Logger
 }
 
-func (l *logged) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
+func (l *loggedModel) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		begun := time.Now()
 		about := func() []any {

@@ -79,23 +79,23 @@ const (
 	CacheWrite = 1
 )
 
-// Cached returns the shares, with the defaults.
-func (p Price) Cached() (read, write float64) {
+// CacheShares returns the shares, with the defaults.
+func (p Price) CacheShares() (read, write float64) {
 	return cmp.Or(p.CacheRead, CacheRead), cmp.Or(p.CacheWrite, CacheWrite)
 }
 
 // Of returns what tokens cost; 0 when the price is unknown.
 func (p Price) Of(t Tokens) float64 {
-	read, write := p.Cached()
+	read, write := p.CacheShares()
 	plain := t.Input - t.CacheRead - t.CacheWrite
 	return (p.Input*(float64(plain)+read*float64(t.CacheRead)+write*float64(t.CacheWrite)) + p.Output*float64(t.Output)) / 1e6
 }
 
-// Spent returns what an answer of a model took, for the record. Broken is why the turn could not use
+// ExpenseOf returns what an answer of a model took, for the record. Broken is why the turn could not use
 // the provider's cache.
-func Spent[Cause ~string](i Info, t Tokens, broken []Cause, began time.Time) *chat.Spent {
+func ExpenseOf[Cause ~string](i Info, t Tokens, broken []Cause, began time.Time) *chat.Expense {
 	now := time.Now()
-	s := &chat.Spent{
+	s := &chat.Expense{
 		Model: i.Name, Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, Cost: i.Price.Of(t), Price: i.Price.Input,
 		TookMS: now.Sub(began).Milliseconds(), At: now,
 	}
@@ -272,7 +272,7 @@ func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) 
 
 // UserText is the text of a user's message as a model reads it: the host's note, the
 // text, and a line for each picture or PDF. A part may be missing; empty lines separate them.
-// Models that see pictures get [Seen] instead.
+// Models that see pictures get [UserContent] instead.
 func UserText(m chat.Message) string {
 	if m.Note == "" && len(m.Files) == 0 {
 		return m.Text
@@ -298,9 +298,9 @@ func UserText(m chat.Message) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
 }
 
-// Seen returns a user's message as a model that sees pictures and reads PDFs gets it: the
+// UserContent returns a user's message as a model that sees pictures and reads PDFs gets it: the
 // text, and the files whose bytes are sent. The text has a line for each other file.
-func Seen(m chat.Message) (text string, files []chat.File) {
+func UserContent(m chat.Message) (text string, files []chat.File) {
 	var unseen []chat.File
 	for _, f := range m.Files {
 		if f.Data == nil {

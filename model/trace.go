@@ -19,10 +19,10 @@ func Trace(m Model, provider string, t trace.Tracer) Model {
 	if t == nil {
 		return m
 	}
-	return &traced{m, provider, t}
+	return &tracedModel{m, provider, t}
 }
 
-type traced struct {
+type tracedModel struct {
 	Model
 	provider string
 	tracer   trace.Tracer
@@ -32,7 +32,7 @@ type traced struct {
 var finished = map[Stop]string{Done: "stop", ToolCalls: "tool_calls", Length: "length", Refused: "content_filter"}
 
 // Stream implements [Model].
-func (m *traced) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
+func (m *tracedModel) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		name := strings.TrimPrefix(m.Info().Name, m.provider+"/")
 		ctx, s := span.Start(ctx, m.tracer, "chat "+name, trace.WithSpanKind(trace.SpanKindClient),

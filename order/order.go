@@ -84,7 +84,7 @@ func (l *Orders) New(ctx context.Context) (Order, error) {
 	if s.Turn.ID == "" {
 		return Order{}, errors.New("there is no conversation to come back to")
 	}
-	_, m, err := l.config.Agents.Begun(s)
+	_, m, err := l.config.Agents.OpenTurn(s)
 	if err != nil {
 		return Order{}, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/mailbox"
 	"github.com/etui-run/etui/message"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -36,7 +37,7 @@ type Config struct {
 	Box   *mailbox.Box
 	Inbox *inbox.Inbox
 	// Secrets are hidden in what is posted, which has at most MaxMessage bytes.
-	Secrets    *secret.Known
+	Secrets    *secret.Set
 	MaxMessage int
 	// Holder names this process in the store.
 	Holder string
@@ -195,12 +196,12 @@ func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 			return ErrNowhere
 		}
 	}
-	return b.Ask(ctx, key, message.Message{}, to, &turn.Done{Reply: text}, "post-"+idempotencyKey)
+	return b.Ask(ctx, key, message.Message{}, to, &turn.End{Reply: text}, "post-"+idempotencyKey)
 }
 
 // Ask sends a text with what it asks for to a place, once for each key. From is the conversation of
 // those who read it there.
-func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message, to json.RawMessage, says *turn.Done, idempotencyKey string) error {
+func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message, to json.RawMessage, says *turn.End, idempotencyKey string) error {
 	from.Background, from.Client, from.IdempotencyKey = true, "etui", message.ShortKey(idempotencyKey)
 	i, fresh, err := b.config.Inbox.Accept(ctx, key, message.Mail{
 		Kind: message.KindNotice, Notice: says.Reply, Reply: to, Message: from,
@@ -236,7 +237,7 @@ func (b *Outbox) checked(text string) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "", message.ErrEmpty
 	case len(text) > b.config.MaxMessage:
-		return "", fmt.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
+		return "", phrase.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(text),
 			b.config.MaxMessage)
 	}
 	return text, nil

@@ -5,7 +5,7 @@ import "maps"
 // chinese returns the Chinese texts by their English ones.
 func chinese() map[string]string {
 	texts := chat()
-	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(), findings(), reasons(), terminal()} {
+	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(), findings(), reasons(), refusals(), packages(), results(), terminal()} {
 		maps.Copy(texts, more)
 	}
 	return texts

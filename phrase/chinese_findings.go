@@ -18,9 +18,11 @@ func findings() map[string]string {
 		"the gateway has the rules and skills of the configuration as it is": "" +
 			"网关使用当前配置的规则和技能",
 		"%s changed since the gateway started: restart it": "%s 在网关启动之后有修改：请重启网关",
-		"the gateway refuses messages since %s: %s":        "网关自 %s 起拒绝消息：%s",
-		"the gateway avoids %s until %s: %s":               "网关在 %[2]s 之前不使用 %[1]s：%[3]s",
-		"no %s; everything has its default value":          "没有 %s；一切采用默认值",
+		"only the gateway is examined, and it cannot be started from here: %v": "" +
+			"只检查网关本身，且无法从这里启动它：%v",
+		"the gateway refuses messages since %s: %s": "网关自 %s 起拒绝消息：%s",
+		"the gateway avoids %s until %s: %s":        "网关在 %[2]s 之前不使用 %[1]s：%[3]s",
+		"no %s; everything has its default value":   "没有 %s；一切采用默认值",
 		"running at %s":       "运行于 %s",
 		"not running":         "未运行",
 		"%s is free":          "%s 空闲",
@@ -149,6 +151,7 @@ func findings() map[string]string {
 		"gateway":                               "网关",
 		"in force":                              "生效情况",
 		"restart":                               "重启",
+		"variables":                             "变量",
 		"messages":                              "消息",
 		"model":                                 "模型",
 		"address":                               "地址",

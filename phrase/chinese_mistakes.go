@@ -44,7 +44,7 @@ state      %s`: "" +
 		"%s is not set: set it before you start.": "%s 未设置：请在启动前设置。",
 		"%q is not offline, %s or a URL such as http://127.0.0.1:8080/v1": "" +
 			"“%s”不是 offline、%s，也不是 URL，例如 http://127.0.0.1:8080/v1",
-		"%q is not yes or no": "“%s”不是 yes 或 no",
+		"%q is not yes or no": "“%s”不是“是”或“否”",
 
 		"no answer": "不回答",
 

@@ -58,14 +58,12 @@ func reasons() map[string]string {
 		"tools of risk destructive are refused by default": "风险为“破坏性”的工具默认拒绝",
 		"tools of risk destructive are hidden by default":  "风险为“破坏性”的工具默认隐藏",
 		"rank %d": "第 %d 名",
-		"rank %d: others fit better, %d are sent": "第 %d 名：其他工具更相符，发送 %d 个",
-		"rank %d: its %d tokens do not fit what was left of %d": "" +
-			"第 %d 名：它的 %d 个词元超出预算 %d 的剩余部分",
+		"rank %d: others fit better, %d are sent":     "第 %d 名：其他工具更相符，发送 %d 个",
 		"rank %d: too little of the question matches": "第 %d 名：与问题相符的部分太少",
 		"rank %d: too far below the best":             "第 %d 名：与最相符的相差太远",
-		"rank %d, named with the message":             "第 %d 名，随消息列名",
-		"rank %d: the session's messages announce enough tools; find_tools finds it": "" +
-			"第 %d 名：会话的消息已告知足够多的工具；可用 find_tools 找到",
+		"%s, named with the message":                  "%s，随消息列名",
+		"%s: the session's messages announce enough tools; find_tools finds it": "" +
+			"%s：会话的消息已告知足够多的工具；可用 find_tools 找到",
 		"ANTHROPIC_API_KEY is set": "已设置 ANTHROPIC_API_KEY",
 	}
 }

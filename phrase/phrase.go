@@ -207,8 +207,8 @@ func (h Hint) In(lang string) string {
 	return In(lang, "; did you mean %q?", string(h))
 }
 
-// Localized is an error that people read. Its text as an error is the English one.
-type Localized interface {
+// LocalizedError is an error that people read. Its text as an error is the English one.
+type LocalizedError interface {
 	error
 	In(lang string) string
 }
@@ -223,16 +223,16 @@ type failure struct {
 func (f *failure) Unwrap() error         { return f.error }
 func (f *failure) In(lang string) string { return In(lang, f.english, f.args...) }
 
-// Errorf returns a [Localized] error. It takes what [fmt.Errorf] takes, and its format is a phrase of the
+// Errorf returns a [LocalizedError]. It takes what [fmt.Errorf] takes, and its format is a phrase of the
 // catalogue, with %v in place of %w.
 func Errorf(english string, args ...any) error {
 	return &failure{fmt.Errorf(english, args...), strings.ReplaceAll(english, "%w", "%v"), args}
 }
 
 // Error returns what an error says to people in a language: in other languages than English only what a
-// [Localized] one in its chain says, and nothing if there is none.
+// [LocalizedError] in its chain says, and nothing if there is none.
 func Error(lang string, err error) string {
-	var l Localized
+	var l LocalizedError
 	switch {
 	case lang != Chinese:
 		return err.Error()
@@ -250,12 +250,15 @@ func Say(lang string, err error) string {
 	}
 	var parts []error
 	switch err := err.(type) { //nolint:errorlint // the parts are looked at one by one
-	case Localized:
+	case LocalizedError:
 		return err.In(lang)
 	case interface{ Unwrap() error }:
 		parts = []error{err.Unwrap()}
 	case interface{ Unwrap() []error }:
 		parts = err.Unwrap()
+	}
+	if len(parts) == 0 {
+		return Reword(lang, english)
 	}
 	text := Word(lang, english)
 	for _, part := range parts {

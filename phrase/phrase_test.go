@@ -85,6 +85,39 @@ func TestSay(t *testing.T) {
 	}
 }
 
+// TestReword: a text that came in English is said in Chinese with its arguments, and nothing else is.
+func TestReword(t *testing.T) {
+	t.Parallel()
+	for english, want := range map[string]string{
+		"":                                      "",
+		"the weather is fine":                   "the weather is fine",
+		"a: b":                                  "a: b",
+		"no word of the question matches":       "没有与问题相符的词",
+		"rank 3: others fit better, 5 are sent": "第 3 名：其他工具更相符，发送 5 个",
+		"rank 12, named with the message":       "第 12 名，随消息列名",
+		"rank 1, preferred; recommended 60 of 100 (keyword 40, history 20)":      "第 1 名，优先；推荐分 60（满分 100；keyword 40, history 20）",
+		`there is no file or folder "a \"b\".txt"; list_dir shows what is there`: "没有文件或文件夹“a \"b\".txt”；list_dir 可以列出现有内容",
+		"policy rule night asks for an approval, depending on the arguments":     "规则“night”视参数要求批准",
+		"at position 4 of \"1/0\": division by zero":                             "“1/0”的第 4 个字符处：除数为零",
+		"nothing was changed; edit 1 of 2: a.txt is a folder":                    "未作更改；第 1 处修改（共 2 处）：a.txt 是文件夹",
+		"x\nno such task": "x\n没有这项任务",
+	} {
+		if got := phrase.Reword(phrase.Chinese, english); got != want {
+			t.Errorf("%q: %q, want %q", english, got, want)
+		}
+		if got := phrase.Reword("", english); got != english {
+			t.Errorf("%q became %q", english, got)
+		}
+	}
+}
+
+// BenchmarkReword: a console shows hundreds of reasons at once.
+func BenchmarkReword(b *testing.B) {
+	for b.Loop() {
+		phrase.Reword(phrase.Chinese, "rank 12: others fit better, 5 are sent")
+	}
+}
+
 // TestJoin: sentences stand as the language writes them.
 func TestJoin(t *testing.T) {
 	t.Parallel()
@@ -223,7 +256,7 @@ func translated(english string) (string, bool) {
 }
 
 // made matches phrases that cobra or another package puts together.
-var made = regexp.MustCompile(`completion|Help|it never was|no cgroup is delegated|^tools of risk \w+ are [a-z ]+ by default$`)
+var made = regexp.MustCompile(`completion|Help|it never was|no cgroup is delegated|^tools of risk \w+ are [a-z ]+ by default$|^missing property %s$|^at %s: %s$|^(policy|visibility) rule|^%s (allows|denies|asks for an approval)`)
 
 // TestUsed: each text of the catalogue is said somewhere, and is Chinese.
 func TestUsed(t *testing.T) {
@@ -234,13 +267,15 @@ func TestUsed(t *testing.T) {
 			if e, ok := n.(ast.Expr); ok {
 				if text, ok := constantOf(e); ok {
 					said[text] = true
-					said[strings.TrimSpace(strings.ReplaceAll(text, "%w", "%v"))] = true
+					text = strings.ReplaceAll(text, "%w", "%v")
+					said[strings.TrimSpace(text)], said[text+"%s"], said["%s"+text] = true, true, true // "lists " + names
 				}
 			}
 			return true
 		})
 	}
 	for english, text := range phrase.Catalogue() {
+		checkPhrase(t, "the catalogue", english)
 		counted := strings.TrimSuffix(strings.TrimPrefix(english, "%d "), "s")
 		if !said[english] && !said[counted] && !made.MatchString(english) {
 			t.Errorf("nobody says %q", english)
@@ -249,6 +284,71 @@ func TestUsed(t *testing.T) {
 			t.Errorf("%q is not in Chinese: %q", english, text)
 		}
 	}
+}
+
+// TestFrames: no error in Chinese holds a sentence in English. An error whose kind is a phrase is one as a whole.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	files, kinds, seen := sources(t), map[string]bool{}, 0
+	for before := -1; before < len(kinds); { // engine.ErrInvalid is message.ErrInvalid
+		before = len(kinds)
+		for _, file := range files {
+			for _, decl := range file.Decls {
+				each(decl, func(spec *ast.ValueSpec) {
+					for i, value := range spec.Values {
+						if call, ok := value.(*ast.CallExpr); ok && called(call) == "phrase.Errorf" || kinds[qualified(file, value)] {
+							kinds[file.Name.Name+"."+spec.Names[i].Name] = true
+						}
+					}
+				})
+			}
+		}
+	}
+	for name, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || called(call) != "fmt.Errorf" {
+				return true
+			}
+			text, _ := constantOf(call.Args[0])
+			for _, arg := range call.Args[1:] {
+				if !kinds[qualified(file, arg)] {
+					continue
+				}
+				if seen++; regexp.MustCompile(`[A-Za-z]{2}`).MatchString(verb.ReplaceAllString(strings.ReplaceAll(text, "%w", ""), "")) {
+					t.Errorf("%s: %q is in English around a phrase: make it a phrase.Errorf", name, text)
+				}
+			}
+			return true
+		})
+	}
+	if len(kinds) < 20 || seen < 5 {
+		t.Errorf("%d kinds of errors are phrases, and %d errors are of one", len(kinds), seen)
+	}
+}
+
+// each calls a function with the variables of a declaration.
+func each(decl ast.Decl, do func(*ast.ValueSpec)) {
+	if list, ok := decl.(*ast.GenDecl); ok {
+		for _, spec := range list.Specs {
+			if spec, ok := spec.(*ast.ValueSpec); ok {
+				do(spec)
+			}
+		}
+	}
+}
+
+// qualified returns the name of a variable as other packages write it.
+func qualified(file *ast.File, e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return file.Name.Name + "." + e.Name
+	case *ast.SelectorExpr:
+		if pkg, ok := e.X.(*ast.Ident); ok {
+			return pkg.Name + "." + e.Sel.Name
+		}
+	}
+	return ""
 }
 
 // sources reads the program, but for this package, tests and generated files.
@@ -293,7 +393,7 @@ func phrasesOf(file string, call *ast.CallExpr) (list []string) {
 		from, to = 2, 2
 	case slices.Contains([]string{"phrase.In", "phrase.Word"}, name):
 		from, to = 1, 1
-	case slices.Contains([]string{"phrase.Errorf", "config.Usagef"}, name):
+	case slices.Contains([]string{"phrase.Errorf", "config.Usagef", "refused"}, name):
 		from, to = 0, 0
 	case name == "a.tell": // of a channel
 		from, to = 3, 3

@@ -1,10 +1,10 @@
 // Package prompt builds what a model reads in a turn: the system prompt and the
 // messages.
 //
-// The system prompt contains nothing that changes from turn to turn: no clock, no
-// counts, nothing in random order. Whatever changes - the time, the tools that
-// a question needs - goes into a note on its message ([NewMessage]), which is stored
-// with the message, so that every later request begins with the same bytes.
+// The system prompt contains nothing that changes from turn to turn: no clock, no counts, nothing
+// in random order. Anything that changes, such as the time or the tools that a question needs, goes
+// into a note on its message ([NewMessage]). The note is stored with the message, so that every
+// later request begins with the same bytes.
 package prompt
 
 import (

@@ -44,6 +44,8 @@ const (
 	// character is the weight of a character of a longer Chinese word. It is no match: it only
 	// orders what words find, so that 车票 is nearer to 机票 than 酒店 is.
 	character = 0.7
+	// particle is a word that says nothing alone, and sets "run out" apart from "run".
+	particle = "out"
 	// otherForms is the share that the other forms of a Chinese word add to the strongest one.
 	otherForms = 0.7
 )
@@ -296,7 +298,7 @@ func (p *parser) readNarrow(word string, weight float32) {
 	if name == "" {
 		return
 	}
-	p.loose = p.named.isPart(word) || (term == noTerm || p.index.samples[term]) && p.named.has(word)
+	p.loose = word == particle || p.named.isPart(word) || (term == noTerm || p.index.samples[term]) && p.named.has(word)
 	defer func() { p.loose = false }()
 	weight, familiar := p.related(word, name, weight)
 	switch {

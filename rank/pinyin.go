@@ -10,24 +10,24 @@ import (
 )
 
 // fromPinyin returns the Chinese for a question in pinyin; empty for any other.
-func (x *Index) fromPinyin(text string) string { return pinyin.Read(text, knowing{x}) }
+func (x *Index) fromPinyin(text string) string { return pinyin.Read(text, knowledge{x}) }
 
-// knowing is what an index knows of words.
-type knowing struct{ index *Index }
+// knowledge is what an index knows of words.
+type knowledge struct{ index *Index }
 
-func (k knowing) Usual(word string) bool {
+func (k knowledge) Usual(word string) bool {
 	_, own := k.index.surfaces[word]
 	known, ok := lexicon.Lookup(stem(word))
 	return isStopWord(word) || own && len(word) >= leastName || ok && known.Common > 0
 }
 
-func (k knowing) English(word string) bool { return isEnglish(word) }
+func (k knowledge) English(word string) bool { return isEnglish(word) }
 
-func (k knowing) Empty(word string) bool { return isStopWord(word) }
+func (k knowledge) Empty(word string) bool { return isStopWord(word) }
 
-func (k knowing) Foreign(text string) bool { return language.Of(text) != nil }
+func (k knowledge) Foreign(text string) bool { return language.Of(text) != nil }
 
-func (k knowing) Pair(a, b rune) uint8 {
+func (k knowledge) Pair(a, b rune) uint8 {
 	var buffer [2 * utf8.UTFMax]byte
 	pair := string(utf8.AppendRune(utf8.AppendRune(buffer[:0], a), b))
 	term, own := k.index.surfaces[pair]

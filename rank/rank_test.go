@@ -299,3 +299,18 @@ func TestManyRequests(t *testing.T) {
 		t.Errorf("%.0f allocations", allocs)
 	}
 }
+
+// The forms of a word are one word, also irregular ones, and what follows a verb belongs to it.
+func TestIrregularForms(t *testing.T) {
+	t.Parallel()
+	index := rank.New([]*tool.Definition{
+		{Name: "run_report", Description: "Run a report."}, {Name: "list_low_stock", Description: "Which products run out?"},
+		{Name: "sell_item", Description: "Sell an item."}, {Name: "request_leave", Description: "Take a day off."}, {Name: "plan_day", Description: "Plan a day of work."},
+	}, rank.Weights{})
+	for question, want := range map[string]int{"what ran out?": 1, "has it been sold?": 2, "I'd like next Thursday off": 3} {
+		r := index.Rank(rank.Query{Text: question})
+		if hits := r.Hits(1); len(hits) != 1 || hits[0].Position != want {
+			t.Errorf("%q found %v, want %d", question, hits, want)
+		}
+	}
+}

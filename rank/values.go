@@ -32,15 +32,21 @@ func withoutValues(query string) (rest, time string) {
 	if signs&hasTime == 0 || len(query) > maxTimed {
 		return query, ""
 	}
-	rest = courtesy.ReplaceAllString(query, " ")
+	rest = query
+	if signs&hasCourtesy != 0 {
+		rest = courtesy.ReplaceAllString(query, " ")
+	}
 	var said strings.Builder
 	for _, expression := range times {
-		rest = expression.ReplaceAllStringFunc(rest, func(time string) string {
+		if signs&expression.needs != expression.needs {
+			continue
+		}
+		rest = expression.form.ReplaceAllStringFunc(rest, func(time string) string {
 			said.WriteString(time + " ")
 			return " "
 		})
 	}
-	if !saysSomething(rest) {
+	if len(rest) != len(query) && !saysSomething(rest) {
 		return query, "" // "what about Friday?" asks about the day
 	}
 	return rest, said.String()
@@ -54,12 +60,20 @@ const maxNaming = 300
 // how much of it is searched for names.
 const maxTimed = 2 << 10
 
-// hint says which values a question may have.
-type hint uint8
+// hint says which values a question may have, and which expressions can find one.
+type hint uint16
 
 const (
 	hasNumber hint = 1 << iota
 	hasTime
+	hasCourtesy
+	hasDay
+	hasUnit
+	hasDigit
+	hasClock
+	hasHanDay
+	hasHanSpan
+	hasHanClock
 )
 
 // hints reads the words of a question once, so that the expressions run only where they may find
@@ -81,17 +95,33 @@ func hints(query string) (found hint) {
 			}
 			start = -1
 		}
-		if i < len(query) && query[i] >= '0' && query[i] <= '9' {
-			found |= hasNumber | hasTime
+		switch {
+		case i == len(query):
+		case query[i] >= '0' && query[i] <= '9':
+			found |= hasNumber | hasTime | hasDigit
+		case query[i] == ':':
+			found |= hasClock
 		}
 	}
-	if strings.ContainsAny(query, "零一二两三四五六七八九十百千万半几") {
-		found |= hasNumber | hasTime
-	}
-	if strings.ContainsAny(query, "天周月年日晚早午夜点请烦托驾谢忙") {
-		found |= hasTime
+	for _, h := range hanHints {
+		if found&h.found != h.found && strings.ContainsAny(query, h.signs) {
+			found |= h.found
+		}
 	}
 	return found
+}
+
+// hanHints are the Chinese characters of which an expression needs one.
+var hanHints = []struct {
+	signs string
+	found hint
+}{
+	{"零一二两三四五六七八九十百千万半几", hasNumber | hasTime},
+	{"天周月年日晚早午夜点请烦托驾谢忙", hasTime},
+	{"麻请拜劳辛帮能可好行谢", hasCourtesy},
+	{"天周期拜早晚日午晨夜", hasHanDay},
+	{"后前内", hasHanSpan},
+	{"点", hasHanClock},
 }
 
 // maxHint is the length of the longest word that hints knows.
@@ -118,13 +148,16 @@ var courtesy = regexp.MustCompile(`(?i)\b(?:` + civil + `)\b|` + hanGood)
 
 // times are the expressions of time: days and times of day, spans from now, clocks. Dates and
 // months are left: they say what a report or a booking is for.
-var times = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:(?:this|next|last|coming|past|previous|early|late|on|by|until|till|since|from|in the|at) )*(?:` + days + `|(?:this|next|last|coming|past|previous) (?:` + dayPart + `|weeks?)|in the (?:` + dayPart + `)|at (?:night|noon|midnight))(?: (?:` + dayPart + `))?\b`),
-	regexp.MustCompile(`(?i)\b(?:in|within|after|the next|the last|over the (?:next|last)) ` + amount + `[ -](?:` + units + `)\b|\b` + amount + `[ -](?:` + units + `) (?:ago|later|from now|earlier)\b`),
-	regexp.MustCompile(`(?i)\b(?:at )?\d{1,2}(?::\d\d)? ?(?:am|pm|a\.m\.|p\.m\.|o'clock)|\b(?:at )?\d{1,2}:\d\d\b`),
-	regexp.MustCompile(`(?:` + hanDay + `|[下上这本每]?个?(?:周|星期|礼拜)[一二三四五六日天末]|[下上这本]下?个?(?:周|星期|礼拜))(?:` + hanPart + `)?|` + hanPart),
-	regexp.MustCompile(`(?:` + hanzi + `|半|几)个?半?(?:` + hanUnit + `)(?:之?[后前内]|以[后前内])`),
-	regexp.MustCompile(`(?:` + digits + `|[二两三四五六七八九十]+)(?:点(?:钟|半|一刻|` + hanzi + `分?)?)`),
+var times = []struct {
+	needs hint // without all of which the form finds nothing
+	form  *regexp.Regexp
+}{
+	{hasDay, regexp.MustCompile(`(?i)\b(?:(?:this|next|last|coming|past|previous|early|late|on|by|until|till|since|from|in the|at) )*(?:` + days + `|(?:this|next|last|coming|past|previous) (?:` + dayPart + `|weeks?)|in the (?:` + dayPart + `)|at (?:night|noon|midnight))(?: (?:` + dayPart + `))?\b`)},
+	{hasUnit, regexp.MustCompile(`(?i)\b(?:in|within|after|the next|the last|over the (?:next|last)) ` + amount + `[ -](?:` + units + `)\b|\b` + amount + `[ -](?:` + units + `) (?:ago|later|from now|earlier)\b`)},
+	{hasDigit | hasClock, regexp.MustCompile(`(?i)\b(?:at )?\d{1,2}(?::\d\d)? ?(?:(?:am|pm|o'clock)\b|[ap]\.m\.)|\b(?:at )?\d{1,2}:\d\d\b`)},
+	{hasHanDay, regexp.MustCompile(`(?:` + hanDay + `|[下上这本每]?个?(?:周|星期|礼拜)[一二三四五六日天末]|[下上这本]下?个?(?:周|星期|礼拜))(?:` + hanPart + `)?|` + hanPart)},
+	{hasHanSpan, regexp.MustCompile(`(?:` + hanzi + `|半|几)个?半?(?:` + hanUnit + `)(?:之?[后前内]|以[后前内])`)},
+	{hasHanClock, regexp.MustCompile(`(?:` + digits + `|[二两三四五六七八九十]+)(?:点(?:钟|半|一刻|` + hanzi + `分?)?)`)},
 }
 
 // sums are the forms of arithmetic, with the words for which they stand.
@@ -189,11 +222,15 @@ var hintWords = func() map[string]hint {
 			}
 		}
 	}
-	for _, name := range []string{days, dayPart, units} {
-		add(strings.ReplaceAll(name, "s?", ""), hasTime)
-		add(strings.ReplaceAll(name, "?", ""), hasTime)
+	for name, found := range map[string]hint{days: hasDay, dayPart: hasDay, units: hasDay | hasUnit} {
+		add(strings.ReplaceAll(name, "s?", ""), hasTime|found)
+		add(strings.ReplaceAll(name, "?", ""), hasTime|found)
 	}
-	add("please kindly mind possible appreciate kind chance moment favor favour advance sorry wondering half", hasTime)
+	add("please kindly mind possible appreciate kind chance moment favor favour advance sorry wondering", hasTime|hasCourtesy)
+	add("minute second time", hasCourtesy)
+	add("half", hasTime)
+	add("clock", hasClock)
+	set["am"], set["pm"], set["m"] = hasClock, hasClock, hasClock
 	add(numeral, hasNumber|hasTime)
 	return set
 }()

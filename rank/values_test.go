@@ -23,6 +23,7 @@ func TestValues(t *testing.T) {
 		{Name: "get_time", Description: "Tells the time and the date", Aliases: []string{"几点", "what day is it"}},
 		{Name: "list_events", Description: "Lists appointments", Examples: []string{"what do I have on Friday?", "tomorrow afternoon", "明天下午有什么安排"}},
 		{Name: "book_room", Description: "Books a meeting room", Translations: map[string]string{"zh": "预订会议室"}},
+		{Name: "rate_cable", Description: "Says how many amps a cable takes"},
 		{Name: "set_reminder", Description: "Reminds somebody", Translations: map[string]string{"zh": "设置提醒"}},
 	}
 	for question, want := range map[string]string{
@@ -33,7 +34,7 @@ func TestValues(t *testing.T) {
 		"15% of 80": "calculate", "80的百分之十五": "calculate", "add 45 and 67": "calculate", "45和67相加": "calculate", "square root of 144": "calculate",
 		"book a room this Friday": "book_room", "明天下午预订会议室": "book_room", "麻烦帮我后天上午预订会议室": "book_room", "remind me in half an hour": "set_reminder",
 		"半小时后提醒我": "set_reminder", "what day is it tomorrow?": "get_time", "几点了": "get_time",
-		"search the logs, e.g. of v1.2": "query_logs", "three times a week": "",
+		"search the logs, e.g. of v1.2": "query_logs", "is 16 amps too much?": "rate_cable", "three times a week": "",
 	} {
 		got := found(tools, rank.Query{Text: question}, 1)
 		if want == "" && slices.Contains(got, "calculate") || want != "" && !slices.Equal(got, []string{want}) {

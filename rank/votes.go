@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Asked is a question of the past with the tools that answered it.
-type Asked struct {
+// PastQuestion is a question of the past with the tools that answered it.
+type PastQuestion struct {
 	// User is who asked it. Empty is a user like any other: all those without a name.
 	User string
 	// Own lets the question vote for its user only, otherwise it votes for everybody.
@@ -40,7 +40,7 @@ type Asked struct {
 // However much one user asked, only one of these questions votes for another user, and
 // what it adds is at most [MaxOther] of what votes can add.
 type Votes struct {
-	asked    []asked
+	asked    []pastQuestion
 	terms    map[string]int32
 	rare     []float64   // how much a term counts
 	unknown  float64     // how much a term counts that no question has
@@ -51,8 +51,8 @@ type Votes struct {
 // version is a tool as it was when it answered.
 type version struct{ name, version string }
 
-// asked is a question that a user asked once or several times.
-type asked struct {
+// pastQuestion is a question that a user asked once or several times.
+type pastQuestion struct {
 	user              string
 	own               bool
 	search, corrected bool
@@ -94,7 +94,7 @@ const (
 // Questions without words or without tools have no vote. A question that a user asked
 // several times is one question and speaks for a tool as often as it led to it: "go on"
 // leads everywhere and says nothing.
-func NewVotes(log []Asked) *Votes {
+func NewVotes(log []PastQuestion) *Votes {
 	v := &Votes{terms: map[string]int32{}}
 	numbers := map[version]int32{}
 	type key struct {
@@ -113,7 +113,7 @@ func NewVotes(log []Asked) *Votes {
 			}
 			i = len(v.asked)
 			before[k] = i
-			v.asked, questions = append(v.asked, asked{user: a.User, own: a.Own}), append(questions, terms)
+			v.asked, questions = append(v.asked, pastQuestion{user: a.User, own: a.Own}), append(questions, terms)
 		}
 		for k, name := range a.Tools {
 			if slices.Contains(a.Tools[:k], name) {
@@ -144,7 +144,7 @@ func (v *Votes) Len() int {
 }
 
 // add counts a tool that a question led to.
-func (a *asked) add(tool int32) {
+func (a *pastQuestion) add(tool int32) {
 	i := slices.IndexFunc(a.answers, func(a answer) bool { return a.tool == tool })
 	if i < 0 {
 		i = len(a.answers)
@@ -238,7 +238,7 @@ func (v Vote) why() string {
 }
 
 // count counts a question that voted.
-func (v *Vote) count(q *asked, user string) {
+func (v *Vote) count(q *pastQuestion, user string) {
 	if q.user == user {
 		v.Own++
 	} else {

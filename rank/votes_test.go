@@ -21,7 +21,7 @@ func usable(without ...string) rank.Find {
 // Votes speak for what similar questions led to, and for nothing else.
 func TestVotes(t *testing.T) {
 	t.Parallel()
-	past := rank.NewVotes([]rank.Asked{
+	past := rank.NewVotes([]rank.PastQuestion{
 		{Question: "is the sun out over there", Tools: []string{"get_weather"}},
 		{Question: "my purse should be fuller", Tools: []string{"createInvoice"}},
 		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
@@ -68,7 +68,7 @@ func TestVotes(t *testing.T) {
 // What fits by its words stays first, whatever was asked before.
 func TestVotesAreBounded(t *testing.T) {
 	t.Parallel()
-	past := slices.Repeat([]rank.Asked{{Question: "pod logs", Tools: []string{"get_weather"}}}, 500)
+	past := slices.Repeat([]rank.PastQuestion{{Question: "pod logs", Tools: []string{"get_weather"}}}, 500)
 	q := rank.Query{Text: "pod logs"}
 	want := found(office, q, 1)
 	q.Votes = rank.NewVotes(past).Cast(q.Text, "", usable())
@@ -80,10 +80,10 @@ func TestVotesAreBounded(t *testing.T) {
 // A question that led everywhere speaks for nothing.
 func TestVotesOfWhatIsAlwaysSaid(t *testing.T) {
 	t.Parallel()
-	var past []rank.Asked
+	var past []rank.PastQuestion
 	for range 5 {
 		for _, d := range office {
-			past = append(past, rank.Asked{Question: "yep sure", Tools: []string{d.Name, d.Name}})
+			past = append(past, rank.PastQuestion{Question: "yep sure", Tools: []string{d.Name, d.Name}})
 		}
 	}
 	finds := func(v *rank.Votes) int {
@@ -98,9 +98,9 @@ func TestVotesOfWhatIsAlwaysSaid(t *testing.T) {
 }
 
 func BenchmarkNewVotes5000(b *testing.B) {
-	var past []rank.Asked
+	var past []rank.PastQuestion
 	for i := range 5000 {
-		past = append(past, rank.Asked{Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50), Tools: []string{"approve"}})
+		past = append(past, rank.PastQuestion{Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50), Tools: []string{"approve"}})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -122,16 +122,16 @@ func TestOneUserCannotSteerAnother(t *testing.T) {
 		}
 		return share
 	}
-	honest := []rank.Asked{
+	honest := []rank.PastQuestion{
 		{User: "bob", Question: "is the sun over there", Tools: []string{"get_weather"}},
 		{User: "carol", Question: "how is the sun over there", Tools: []string{"get_weather"}},
 		{User: "dave", Question: "the sun over there?", Tools: []string{"get_weather"}},
 		{User: "erin", Question: "the grumpy one called", Tools: []string{"send_mail"}},
 	}
-	var flood []rank.Asked
+	var flood []rank.PastQuestion
 	for i := range 1000 {
-		flood = append(flood, rank.Asked{User: "mallory", Question: fmt.Sprint("the sun over there", strings.Repeat(" sun", i%3), " word", i), Tools: []string{"createInvoice"}},
-			rank.Asked{User: "mallory", Question: "the sun over there", Tools: []string{"createInvoice"}})
+		flood = append(flood, rank.PastQuestion{User: "mallory", Question: fmt.Sprint("the sun over there", strings.Repeat(" sun", i%3), " word", i), Tools: []string{"createInvoice"}},
+			rank.PastQuestion{User: "mallory", Question: "the sun over there", Tools: []string{"createInvoice"}})
 	}
 	before, after, alone := rank.NewVotes(honest), rank.NewVotes(append(flood, honest...)), rank.NewVotes(flood)
 	for _, user := range []string{"bob", "erin", ""} {
@@ -152,7 +152,7 @@ func TestOneUserCannotSteerAnother(t *testing.T) {
 func TestVotesForgetChangedTools(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]int{"new": 1, "old": 0, "": 1} {
-		v := rank.NewVotes([]rank.Asked{{Question: "sun over there", Tools: []string{"get_weather"}, Versions: map[string]string{"get_weather": version}}})
+		v := rank.NewVotes([]rank.PastQuestion{{Question: "sun over there", Tools: []string{"get_weather"}, Versions: map[string]string{"get_weather": version}}})
 		if got := v.Cast("sun over there", "", usable()); len(got) != want {
 			t.Errorf("version %q: %d votes, want %d", version, len(got), want)
 		}
@@ -162,7 +162,7 @@ func TestVotesForgetChangedTools(t *testing.T) {
 // An explanation says which questions voted.
 func TestVotesSayWhy(t *testing.T) {
 	t.Parallel()
-	votes := rank.NewVotes([]rank.Asked{
+	votes := rank.NewVotes([]rank.PastQuestion{
 		{User: "alice", Question: "is the sun out over there", Tools: []string{"get_weather"}, Corrected: true},
 		{User: "bob", Question: "sun over there", Tools: []string{"get_weather"}, Search: true},
 	}).Cast("sun over there", "alice", usable())

@@ -32,7 +32,7 @@ func fold(text string) string {
 		case r >= 0xFF01 && r <= 0xFF5E:
 			r -= 0xFEE0
 		case r >= 0x4E00 && r <= 0x9FFF:
-			r = lexicon.Simplified(r)
+			r = lexicon.Simplify(r)
 		}
 		switch sign, ok := isSign(r); {
 		case ok && betweenNumbers(text, i):
@@ -168,12 +168,12 @@ func narrowRun(s string, start int, yield func(string, bool)) int {
 }
 
 // stem reduces an English word to its stem by Porter's second algorithm
-// (snowballstem.org). Words of other languages pass nearly unchanged.
+// (snowballstem.org), and irregular forms to that of their base. Words of other languages pass nearly unchanged.
 func stem(word string) string {
 	if len(word) < 3 {
 		return word
 	}
-	return english.Stem(word, false)
+	return english.Stem(lexicon.Base(word), false)
 }
 
 // searchTerms yields the terms of a text: stems, and the characters and pairs of

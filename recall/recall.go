@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
@@ -103,18 +104,18 @@ func (s *Service) Note(ctx context.Context, caller chat.Facts, text string) erro
 func (s *Service) whole(text string) error {
 	secrets := s.engine.Agents().Secrets().Redactor()
 	if err := secrets.Whole(secrets.Text(text)); err != nil {
-		return fmt.Errorf("%w: the text is %w", engine.ErrInvalid, err)
+		return phrase.Errorf("%w: the text is %w", engine.ErrInvalid, err)
 	}
 	return nil
 }
 
-// EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.Edited].
+// EditMemory stores what a person made of a caller's MEMORY.md, see [memory.Store.StoreEdit].
 func (s *Service) EditMemory(ctx context.Context, caller chat.Facts, base, text string) (string, error) {
 	kept, owner, err := s.of(caller)
 	if err != nil {
 		return "", err
 	}
-	return kept.Edited(ctx, owner, base, text)
+	return kept.StoreEdit(ctx, owner, base, text)
 }
 
 // The bounds of a search: the sessions and messages that are read, and how many bytes a
@@ -128,9 +129,9 @@ const (
 // Recall finds what was remembered or said in conversations of a caller's memory's owner:
 // in MEMORY.md, the notes of the last 400 days that have one, and the newest 5,000 messages
 // of at most 50 conversations. The best comes first.
-func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Found, error) {
+func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Passage, error) {
 	if strings.TrimSpace(query) == "" {
-		return nil, fmt.Errorf("%w: it has no words to look for", engine.ErrInvalid)
+		return nil, phrase.Errorf("%w: it has no words to look for", engine.ErrInvalid)
 	}
 	leave, err := s.engine.Sessions().Look(ctx, caller.Record())
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *Service) Recall(ctx context.Context, caller chat.Facts, query string, l
 		docs[i] = &tool.Definition{Description: p.Text}
 	}
 	ranking := rank.New(docs, rank.Weights{}).Rank(rank.Query{Text: query})
-	found := []memory.Found{}
+	found := []memory.Passage{}
 	for _, hit := range ranking.Matches(limit) {
 		found = append(found, all[hit.Position])
 	}
@@ -209,7 +210,7 @@ func (s *Service) said(ctx context.Context, caller chat.Facts, owner string, all
 }
 
 // pieces are texts of at most about maxPiece bytes.
-type pieces []memory.Found
+type pieces []memory.Passage
 
 // add adds a text, by its paragraphs and lines.
 func (p *pieces) add(from, text string) {
@@ -224,7 +225,7 @@ func (p *pieces) add(from, text string) {
 				end++
 			}
 		}
-		*p = append(*p, memory.Found{From: from, Text: text[:end]})
+		*p = append(*p, memory.Passage{From: from, Text: text[:end]})
 		text = text[end:]
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/store"
 )
@@ -73,9 +72,9 @@ func (r *Roster) Agent(name string) (*Agent, error) {
 	return a, nil
 }
 
-// Now is what an agent has now. It is immutable: a turn reads it once, when it begins, and works
+// Snapshot is what an agent has now. It is immutable: a turn reads it once, when it begins, and works
 // with what it read.
-type Now struct {
+type Snapshot struct {
 	Skill  string   // the active toolset of sessions that chose none; if it is gone, there are no tools
 	Groups string   // the groups whose tools the agent has; empty means all
 	Skills []string // the only skills that the model sees; empty means all
@@ -85,14 +84,14 @@ type Now struct {
 type Agent struct {
 	spec     Spec
 	changing sync.Mutex
-	now      atomic.Pointer[Now]
+	now      atomic.Pointer[Snapshot]
 }
 
 // Name is how messages address the agent.
 func (a *Agent) Name() string { return a.spec.Name }
 
-// Now returns what the agent has now.
-func (a *Agent) Now() *Now { return a.now.Load() }
+// Snapshot returns what the agent has now.
+func (a *Agent) Snapshot() *Snapshot { return a.now.Load() }
 
 // Change is a change of what an agent has. A field that is nil leaves its part as it is.
 type Change struct {
@@ -126,16 +125,16 @@ func (r *Roster) Change(ctx context.Context, agent string, c Change) error {
 	}
 	a.changing.Lock()
 	defer a.changing.Unlock()
-	var all changed
+	var all storedChange
 	err = r.host.Store.Change(ctx, controlKind, a.spec.Name, func(value json.RawMessage) (json.RawMessage, error) {
-		all = changed{}
+		all = storedChange{}
 		if value != nil {
 			if err := json.Unmarshal(value, &all); err != nil {
 				return nil, err
 			}
 		}
 		if configured := a.configured(); all.Configured != configured {
-			all = changed{Configured: configured}
+			all = storedChange{Configured: configured}
 		}
 		if c.Skill != nil {
 			all.Skill = c.Skill
@@ -159,8 +158,8 @@ func (r *Roster) Change(ctx context.Context, agent string, c Change) error {
 // controlKind is the kind of the records with what people changed of agents.
 const controlKind = "agent"
 
-// changed is what people changed of an agent, as it is stored.
-type changed struct {
+// storedChange is what people changed of an agent, as it is stored.
+type storedChange struct {
 	Change
 
 	// Configured is the hash of what the configuration said. When it says something else,
@@ -178,7 +177,7 @@ func (a *Agent) configured() string {
 // set puts a change of what the configuration says into effect. The caller has the controls
 // to itself.
 func (a *Agent) set(c Change) {
-	next := Now{Groups: a.spec.Groups, Skill: cmp.Or(a.spec.Skill, catalog.Full), Skills: slices.Clone(a.spec.Skills)}
+	next := Snapshot{Groups: a.spec.Groups, Skill: cmp.Or(a.spec.Skill, catalog.Full), Skills: slices.Clone(a.spec.Skills)}
 	if c.Skill != nil {
 		next.Skill = *c.Skill
 	}
@@ -208,13 +207,13 @@ func (r *Roster) Load(ctx context.Context) (outdated []string, err error) {
 		if a == nil {
 			continue // it is not configured any more
 		}
-		var c changed
+		var c storedChange
 		if err := json.Unmarshal(record.Value, &c); err != nil {
 			return nil, fmt.Errorf("what people changed of agent %s: %w", record.Key, err)
 		}
 		if c.Configured != a.configured() {
 			outdated = append(outdated, a.spec.Name)
-			c = changed{}
+			c = storedChange{}
 		}
 		a.set(c.Change)
 	}
@@ -266,7 +265,7 @@ func (r *Roster) Check(c Change) error {
 	known := r.host.Catalog().GroupNames()
 	for _, name := range groupNames(*c.Groups) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("group %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(known)))
+			return phrase.Errorf("group %q: %w%s", name, ErrUnknown, phrase.Near(name, slices.Values(known)))
 		}
 	}
 	return nil
@@ -279,7 +278,7 @@ func NamesOf(skills []string) ([]string, error) {
 		return skills, nil
 	}
 	if len(skills) > 1 {
-		return nil, fmt.Errorf("%q means no skill, and cannot be in a list with others: %s",
+		return nil, phrase.Errorf("%q means no skill, and cannot be in a list with others: %s",
 			catalog.None, strings.Join(skills, ", "))
 	}
 	return nil, nil
@@ -291,7 +290,7 @@ func groupNames(list string) []string {
 
 // Filter combines the agent's filter with a message's choice of skills: a skill
 // must pass both.
-func (n *Now) Filter(include, exclude []string) (in, out []string) {
+func (n *Snapshot) Filter(include, exclude []string) (in, out []string) {
 	if len(n.Skills) == 0 {
 		return include, exclude
 	}

@@ -214,9 +214,9 @@ func Agent(key session.Key) string {
 	return parts[1]
 }
 
-// Named returns the agent of a key of [Key], and the session's name if a client chose
+// AgentOf returns the agent of a key of [Key], and the session's name if a client chose
 // one.
-func Named(key session.Key) (agent, name string, ok bool) {
+func AgentOf(key session.Key) (agent, name string, ok bool) {
 	parts := split(key)
 	if len(parts) < 4 || parts[2] != "session" {
 		return "", "", false

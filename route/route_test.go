@@ -74,7 +74,7 @@ func TestSub(t *testing.T) {
 		if _, who := route.Owner(key); who != want {
 			t.Errorf("%s belongs to %q, want %q", key, who, want)
 		}
-		if _, _, named := route.Named(key); named {
+		if _, _, named := route.AgentOf(key); named {
 			t.Errorf("%s looks like a conversation that a client named", key)
 		}
 	}
@@ -151,7 +151,7 @@ func TestReadKey(t *testing.T) {
 		{"agent:%zz:session:s", "", ""},
 		{"", "", ""},
 	} {
-		agent, name, _ := route.Named(c.key)
+		agent, name, _ := route.AgentOf(c.key)
 		if agent != c.agent {
 			t.Errorf("%s: agent %q, want %q", c.key, agent, c.agent)
 		}

@@ -10,11 +10,11 @@ import (
 // one wins.
 type cache[V any] struct {
 	seed   maphash.Seed
-	places []atomic.Pointer[kept[V]]
+	places []atomic.Pointer[cacheEntry[V]]
 	next   atomic.Uint32 // chooses the place to reuse
 }
 
-type kept[V any] struct {
+type cacheEntry[V any] struct {
 	key   string
 	value V
 }
@@ -24,10 +24,10 @@ const ways = 4
 
 // newCache returns a cache of at most size entries. Size is at least ways.
 func newCache[V any](size int) *cache[V] {
-	return &cache[V]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[kept[V]], size/ways*ways)}
+	return &cache[V]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[cacheEntry[V]], size/ways*ways)}
 }
 
-func (c *cache[V]) placesOf(key []byte) []atomic.Pointer[kept[V]] {
+func (c *cache[V]) placesOf(key []byte) []atomic.Pointer[cacheEntry[V]] {
 	at := int(maphash.Bytes(c.seed, key)%uint64(len(c.places)/ways)) * ways
 	return c.places[at : at+ways]
 }
@@ -47,7 +47,7 @@ func (c *cache[V]) put(key []byte, value V) {
 	if len(key) > maxKey {
 		return
 	}
-	k, places := &kept[V]{string(key), value}, c.placesOf(key)
+	k, places := &cacheEntry[V]{string(key), value}, c.placesOf(key)
 	for i := range places {
 		if places[i].CompareAndSwap(nil, k) {
 			return

@@ -6,21 +6,21 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// looked is the map that conditions see of a [Lookup]. They ask for names only, see
+// lookupMap is the map that conditions see of a [Lookup]. They ask for names only, see
 // lint.Listed.
-type looked struct {
+type lookupMap struct {
 	traits.Mapper // an empty one
 	of            Lookup
 }
 
-var _ traits.Mapper = looked{}
+var _ traits.Mapper = lookupMap{}
 
-func look(of Lookup) looked {
-	return looked{types.NewDynamicMap(types.DefaultTypeAdapter, map[string]any{}), of}
+func look(of Lookup) lookupMap {
+	return lookupMap{types.NewDynamicMap(types.DefaultTypeAdapter, map[string]any{}), of}
 }
 
 // Find returns the value of a key, or an error in its place.
-func (l looked) Find(key ref.Val) (ref.Val, bool) {
+func (l lookupMap) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(key), true
@@ -36,7 +36,7 @@ func (l looked) Find(key ref.Val) (ref.Val, bool) {
 }
 
 // Get is Find, with an error where there is no value.
-func (l looked) Get(key ref.Val) ref.Val {
+func (l lookupMap) Get(key ref.Val) ref.Val {
 	value, ok := l.Find(key)
 	if !ok {
 		return types.NewErr("no such key: %v", key.Value())
@@ -45,7 +45,7 @@ func (l looked) Get(key ref.Val) ref.Val {
 }
 
 // Contains reports whether there is a value.
-func (l looked) Contains(key ref.Val) ref.Val {
+func (l lookupMap) Contains(key ref.Val) ref.Val {
 	value, ok := l.Find(key)
 	if types.IsError(value) {
 		return value

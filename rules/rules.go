@@ -401,10 +401,10 @@ func (r *Rules) Status() []Status {
 	return list
 }
 
-// Unsupplied returns a warning for every rule whose condition reads a fact that nothing
+// UnsuppliedFacts returns a warning for every rule whose condition reads a fact that nothing
 // can supply here. Supplied reports whether something can, given the name of a fact as
 // conditions write it: user.groups, or attrs.plan for one attribute.
-func (r *Rules) Unsupplied(supplied func(fact string) bool) (warnings []error) {
+func (r *Rules) UnsuppliedFacts(supplied func(fact string) bool) (warnings []error) {
 	if r == nil {
 		return nil
 	}

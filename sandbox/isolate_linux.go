@@ -27,19 +27,19 @@ import (
 type system struct {
 	oldKernel bool   // for tests: ignore what Linux 6.12 added
 	between   func() // for tests: called between the steps of starting a program
-	helper    once[*os.File]
-	mappings  once[*os.File]
-	cgroups   once[*cgroups]
+	helper    lazy[*os.File]
+	mappings  lazy[*os.File]
+	cgroups   lazy[*cgroups]
 }
 
-// once is a value that is made on first use.
-type once[T any] struct {
+// lazy is a value that is made on first use.
+type lazy[T any] struct {
 	sync.Once
 	value T
 	err   error
 }
 
-func (o *once[T]) get(f func() (T, error)) (T, error) {
+func (o *lazy[T]) get(f func() (T, error)) (T, error) {
 	o.Do(func() { o.value, o.err = f() })
 	return o.value, o.err
 }
@@ -52,7 +52,7 @@ func (s *system) step() {
 
 func (s *system) close() error {
 	var errs []error
-	for _, o := range []*once[*os.File]{&s.helper, &s.mappings} {
+	for _, o := range []*lazy[*os.File]{&s.helper, &s.mappings} {
 		if f, err := o.get(func() (*os.File, error) { return nil, os.ErrClosed }); err == nil {
 			errs = append(errs, f.Close())
 		}
@@ -81,8 +81,8 @@ const unwatched = 1 << 62
 // starts the program.
 var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE}
 
-// helped is a program that runs under the helper.
-type helped struct {
+// helperProcess is a program that runs under the helper.
+type helperProcess struct {
 	cmd     *exec.Cmd
 	control *net.UnixConn
 	mode    Mode
@@ -152,7 +152,7 @@ func older(release string, major, minor int) bool {
 // isolated starts the helper and waits until the program runs. Without a path it only
 // sets up the isolation.
 func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ program, err error) {
-	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
+	p := &helperProcess{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			p.end()
@@ -244,7 +244,7 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 }
 
 // begin starts the helper.
-func (s *Sandbox) begin(p *helped, who owner, files, folders []*os.File) error {
+func (s *Sandbox) begin(p *helperProcess, who owner, files, folders []*os.File) error {
 	helper, err := s.helper.get(memfd)
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, folders []*os.File) error {
 }
 
 // prepare sends the helper its instructions and waits until the program runs.
-func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
+func (p *helperProcess) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, e
 }
 
 // event reads the helper's next event.
-func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
+func (p *helperProcess) event() (kind byte, body []byte, passed *os.File, err error) {
 	head, rights := make([]byte, wire.Head), make([]byte, unix.CmsgSpace(4))
 	n, rn, _, _, err := p.control.ReadMsgUnix(head, rights)
 	if err == nil && n < len(head) {
@@ -340,12 +340,12 @@ func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 }
 
 // ask asks the program to end.
-func (p *helped) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
+func (p *helperProcess) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
 
 // stop kills the program and its children: by the cgroup, or by the first process of
 // the name space. Otherwise the helper kills them at the end of the stream, and is
 // killed itself if it takes too long.
-func (p *helped) stop() {
+func (p *helperProcess) stop() {
 	if p.cgroup.kill() {
 		return
 	}
@@ -364,19 +364,19 @@ func (p *helped) stop() {
 	}()
 }
 
-func (p *helped) wait() (ending, error) {
+func (p *helperProcess) wait() (ending, error) {
 	defer p.end()
 	return p.await(), nil
 }
 
 // end removes what was made for the program, after its last process has ended.
-func (p *helped) end() {
+func (p *helperProcess) end() {
 	p.cgroup.remove()
 	p.cleanup()
 }
 
 // await waits for the helper's last event and its end.
-func (p *helped) await() ending {
+func (p *helperProcess) await() ending {
 	e := p.last()
 	_ = p.cmd.Wait() // its exit status means nothing
 	e.limit = p.cgroup.limit(e)
@@ -388,7 +388,7 @@ func (p *helped) await() ending {
 
 // last returns the helper's last event. A helper without one was killed together with
 // the program.
-func (p *helped) last() ending {
+func (p *helperProcess) last() ending {
 	killed := ending{exit: -1, status: "signal: killed"}
 	for {
 		kind, body, _, err := p.event()

@@ -17,7 +17,7 @@ type Output struct {
 }
 
 func outputOf(k *printable.Keeper) (o Output) {
-	o.Head, o.Tail, o.Dropped = k.Kept()
+	o.Head, o.Tail, o.Dropped = k.Parts()
 	return o
 }
 

@@ -143,7 +143,7 @@ func readings(p passage) []string {
 // suspect looks for the rules about foreign tools in a marked reading, and for all others
 // in an unmarked one.
 func (ds *Definitions) suspect(p passage, reading string, marked bool) (Finding, bool) {
-	key := looked{p.kind, marked, reading}
+	key := readingVerdict{p.kind, marked, reading}
 	f, known := ds.looked[key]
 	for i := 0; i < len(ds.matchers) && !known; i++ {
 		r := &ds.matchers[i]
@@ -367,11 +367,11 @@ type matcher struct {
 // for one goroutine. To compile the classes takes some milliseconds and a megabyte.
 type Definitions struct {
 	matchers []matcher
-	looked   map[looked]Finding // without their places; empty where nothing was found
+	looked   map[readingVerdict]Finding // without their places; empty where nothing was found
 }
 
-// looked is a reading that was looked at.
-type looked struct {
+// readingVerdict is a reading that was looked at.
+type readingVerdict struct {
 	kind    kind
 	marked  bool
 	reading string
@@ -387,5 +387,5 @@ func NewDefinitions() *Definitions {
 		}
 		made = append(made, m)
 	}
-	return &Definitions{made, map[looked]Finding{}}
+	return &Definitions{made, map[readingVerdict]Finding{}}
 }

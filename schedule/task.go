@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/order"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
 
@@ -101,32 +102,31 @@ func (t Task) after(last time.Time) time.Time {
 // check refuses a task that could never run, or too often.
 func (t Task) check(now time.Time) error {
 	if _, err := time.LoadLocation(cmp.Or(t.Zone, "Local")); err != nil {
-		return fmt.Errorf("%w: there is no time zone %q; names look like Europe/Berlin or UTC",
+		return phrase.Errorf("%w: there is no time zone %q; names look like Europe/Berlin or UTC",
 			engine.ErrInvalid, t.Zone)
 	}
 	if !slices.Contains([]CatchUp{"", CatchOnce, CatchSkip, CatchAll}, t.CatchUp) {
-		return fmt.Errorf("%w: catch_up is once, skip or all, not %q", engine.ErrInvalid, t.CatchUp)
+		return phrase.Errorf("%w: catch_up is once, skip or all, not %q", engine.ErrInvalid, t.CatchUp)
 	}
 	if at, ok := t.once(); ok {
 		if !at.After(now) {
-			return fmt.Errorf("%w: %s is in the past; it is %s now",
+			return phrase.Errorf("%w: %s is in the past; it is %s now",
 				engine.ErrInvalid, t.When, now.In(t.zone()).Format("2006-01-02T15:04 MST"))
 		}
 		return nil
 	}
 	if strings.Contains(t.When, "TZ=") {
-		return fmt.Errorf("%w: the time zone has a field of its own", engine.ErrInvalid)
+		return phrase.Errorf("%w: the time zone has a field of its own", engine.ErrInvalid)
 	}
 	p, err := parsePlan(t.When)
 	if err != nil {
-		return fmt.Errorf("%w: %q is neither a time such as 2026-12-24T18:00 nor "+
-			"a cron expression such as \"0 9 * * 1-5\" or \"@every 2h\": %w", engine.ErrInvalid, t.When, err)
+		return phrase.Errorf("%w: %q is neither a time such as 2026-12-24T18:00 nor a cron expression such as \"0 9 * * 1-5\" or \"@every 2h\": %w", engine.ErrInvalid, t.When, err)
 	}
 	if every, ok := p.cron.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
-		return fmt.Errorf("%w: %q is more often than once a minute", engine.ErrInvalid, t.When)
+		return phrase.Errorf("%w: %q is more often than once a minute", engine.ErrInvalid, t.When)
 	}
 	if p.after(now, t.zone()).IsZero() {
-		return fmt.Errorf("%w: %q never comes", engine.ErrInvalid, t.When)
+		return phrase.Errorf("%w: %q never comes", engine.ErrInvalid, t.When)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/order"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/store"
 )
@@ -124,11 +125,11 @@ func (s *Tasks) room(ctx context.Context, t Task, more int) error {
 		}
 	}
 	if stranger(t) && strange+more > maxStrange {
-		return fmt.Errorf("%w: there are %d tasks of people whom etui does not know; at most %d are kept",
+		return phrase.Errorf("%w: there are %d tasks of people whom etui does not know; at most %d are kept",
 			engine.ErrBusy, strange, maxStrange)
 	}
 	if len(list)+more > maxTasks || owned+more > maxOwned {
-		return fmt.Errorf("%w: there are %d tasks, %d of them of this user; at most %d and %d are kept",
+		return phrase.Errorf("%w: there are %d tasks, %d of them of this user; at most %d and %d are kept",
 			engine.ErrBusy, len(list), owned, maxTasks, maxOwned)
 	}
 	return nil

@@ -231,9 +231,9 @@ func fromWall(at time.Time, zone *time.Location) time.Time {
 	return late
 }
 
-// Upcoming says when a task runs next, and whether the clock is set forward over its usual time
+// NextRun says when a task runs next, and whether the clock is set forward over its usual time
 // on that day. It is empty if the task never runs.
-func (t Task) Upcoming() string {
+func (t Task) NextRun() string {
 	if t.Next.IsZero() {
 		return ""
 	}

@@ -140,7 +140,7 @@ func TestUpcoming(t *testing.T) {
 	} {
 		task, err := g.tasks.Add(t.Context(), schedule.Task{When: when, Zone: "Europe/Berlin", Text: "x", Caller: identity.Caller{User: "ann"}})
 		must(t, err)
-		if got := task.Upcoming(); got != want {
+		if got := task.NextRun(); got != want {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}

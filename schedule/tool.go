@@ -44,7 +44,7 @@ func Tool(tasks func() *Tasks) tool.Tool {
 			if err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("Task %s runs next at %s.", t.ID, t.Upcoming()), nil
+			return fmt.Sprintf("Task %s runs next at %s.", t.ID, t.NextRun()), nil
 		case "list", "remove":
 		default:
 			return "", fmt.Errorf("action is add, list or remove, not %q", in.Action)
@@ -61,7 +61,7 @@ func Tool(tasks func() *Tasks) tool.Tool {
 			}
 			next := "paused"
 			if !t.Paused {
-				next = "next " + t.Upcoming()
+				next = "next " + t.NextRun()
 			}
 			lines = append(lines, fmt.Sprintf("%s (%s, %s): %s", t.ID, t.When, next, t.Text))
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/etui-run/etui/secret"
 )
 
-func ExampleKnown() {
-	var known secret.Known
+func ExampleSet() {
+	var known secret.Set
 	if err := known.Set("etui.yaml", "Bearer tr0ub4dor&3"); err != nil {
 		fmt.Println(err)
 	}

@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// Limits of a [Known]. It refuses what exceeds them, and forgets nothing for it: otherwise
+// Limits of a [Set]. It refuses what exceeds them, and forgets nothing for it: otherwise
 // one owner with many values could make it forget the secrets of the others.
 const (
 	MaxOwned = 500    // values of one owner
 	MaxKnown = 10_000 // values of all
 )
 
-// Known is the set of secrets that a program knows, which may change. It is safe for
+// Set is the set of secrets that a program knows, which may change. It is safe for
 // concurrent use. Its zero value and nil are empty.
-type Known struct {
+type Set struct {
 	current atomic.Pointer[Redactor] // nil after a change, until it is needed
 
 	mu     sync.Mutex // guards owners
@@ -26,7 +26,7 @@ type Known struct {
 // Set replaces the values of an owner, such as a file, with values and their
 // [Value.Parts], but for those that are [Value.Ordinary]. Better keep the values of an owner that has gone: later texts may
 // still contain them. With too many values it changes nothing and returns an error.
-func (k *Known) Set(owner string, values ...Value) error {
+func (k *Set) Set(owner string, values ...Value) error {
 	var all []Value
 	for _, v := range values {
 		all = append(all, v.Parts()...)
@@ -35,7 +35,7 @@ func (k *Known) Set(owner string, values ...Value) error {
 }
 
 // Mark is Set for values that are hidden as they are, even if they are ordinary.
-func (k *Known) Mark(owner string, all ...Value) error {
+func (k *Set) Mark(owner string, all ...Value) error {
 	all = slices.DeleteFunc(all, func(v Value) bool { return len(v) < Shortest })
 	if len(all) > MaxOwned {
 		return fmt.Errorf("%s holds %d secrets: at most %d can be kept out of answers and logs", owner, len(all), MaxOwned)
@@ -62,7 +62,7 @@ func (k *Known) Mark(owner string, all ...Value) error {
 }
 
 // Redactor returns a redactor of all current values. It is cached until the next Set.
-func (k *Known) Redactor() Redactor {
+func (k *Set) Redactor() Redactor {
 	if k == nil {
 		return Redactor{}
 	}

@@ -32,7 +32,7 @@ func (v Value) Ordinary() bool {
 }
 
 // service matches the address of a service that consists of a host and ordinary words, such as
-// https://api.example.com/v1. What lets somebody in is a word of another kind.
+// https://api.example.com/v1. An address that lets somebody in has a word of another kind.
 var service = regexp.MustCompile(`^https?://[a-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/(?:v[0-9]{1,2}|[a-z]{2,12}))*/?$`)
 
 // pieces matches the words and numbers of a value: those of yourApiKey are three. The

@@ -33,7 +33,7 @@ func TestOrdinary(t *testing.T) {
 
 // TestKnownIgnoresOrdinary: words stay in texts unless they were marked, also those in a header.
 func TestKnownIgnoresOrdinary(t *testing.T) {
-	var k secret.Known
+	var k secret.Set
 	if err := k.Set("etui.yaml", "ollama", "Bearer ollama", "Basic b2xsYW1hOm9sbGFtYQ==", "Bearer tr0ub4dor&3"); err != nil {
 		t.Fatal(err)
 	}

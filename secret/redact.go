@@ -263,7 +263,7 @@ func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("
 
 // ErrHidden means that a text holds "(hidden)" in the place of a secret, which would be lost where the
 // text is written.
-var ErrHidden = errors.New(`incomplete: "` + hidden + `" stands for a secret that etui removed, and must not be written in its place; ` +
+var ErrHidden = errors.New("incomplete: \"(hidden)\" stands for a secret that etui removed, and must not be written in its place; " +
 	"leave it out, change only what is around it, or have a person write it")
 
 // Whole refuses a text in which a secret may have been hidden: it holds "(hidden)", and there are
@@ -282,26 +282,26 @@ func (r Redactor) Error(err error) error {
 		return nil
 	}
 	if text := err.Error(); r.Text(text) != text {
-		return &redacted{r.Text(text), err}
+		return &redaction{r.Text(text), err}
 	}
 	return err
 }
 
-type redacted struct {
+type redaction struct {
 	text string
 	err  error
 }
 
-func (e *redacted) Error() string { return e.text }
+func (e *redaction) Error() string { return e.text }
 
-func (e *redacted) Unwrap() error { return e.err }
+func (e *redaction) Unwrap() error { return e.err }
 
 // Writer returns a writer that hides the secrets in each text that it writes to w, and those in
 // addresses, see [URLs]. It is for logs: a handler of package slog writes one record at a time.
-func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
+func (k *Set) Writer(w io.Writer) io.Writer { return &writer{k, w} }
 
 type writer struct {
-	known *Known
+	known *Set
 	to    io.Writer
 }
 

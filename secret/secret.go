@@ -1,6 +1,6 @@
 // Package secret holds texts that must not be shown, and removes them from others.
 //
-// A [Value] is such a text: it never prints itself. [Known] is the set of those that a
+// A [Value] is such a text: it never prints itself. [Set] is the set of those that a
 // program knows, and a [Redactor] replaces them by "(hidden)" in results, errors, logs
 // and records. It also finds the forms in which programs usually write them:
 //
@@ -18,7 +18,7 @@
 // not give secrets to a program that must not have them.
 //
 // Callers hide secrets at the edges: package agent in messages, turn in results and in what models
-// read, server in each answer, audit in records, and [Known.Writer] in the log.
+// read, server in each answer, audit in records, and [Set.Writer] in the log.
 package secret
 
 import (

@@ -225,7 +225,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-func set(t *testing.T, k *secret.Known, owner string, values ...secret.Value) {
+func set(t *testing.T, k *secret.Set, owner string, values ...secret.Value) {
 	t.Helper()
 	if err := k.Set(owner, values...); err != nil {
 		t.Error(err)
@@ -234,7 +234,7 @@ func set(t *testing.T, k *secret.Known, owner string, values ...secret.Value) {
 
 // TestKnown: secrets come and go while others redact and log.
 func TestKnown(t *testing.T) {
-	var k secret.Known
+	var k secret.Set
 	var log strings.Builder
 	w := k.Writer(&log)
 	set(t, &k, "first", "Bearer s3cret-one")
@@ -245,7 +245,7 @@ func TestKnown(t *testing.T) {
 	if got := log.String(); got != "with (hidden) and (hidden); s3cret-one (hidden)" {
 		t.Error(got)
 	}
-	var none *secret.Known
+	var none *secret.Set
 	if got := none.Redactor().Text("s3cret-two"); got != "s3cret-two" {
 		t.Error(got)
 	}
@@ -265,7 +265,7 @@ func TestKnown(t *testing.T) {
 
 // TestKnownIsFull: too many secrets are refused, and push no others out.
 func TestKnownIsFull(t *testing.T) {
-	var k secret.Known
+	var k secret.Set
 	set := func(owner string, from, n int) error {
 		var list []secret.Value
 		for i := range n {

@@ -23,7 +23,7 @@ var (
 
 // URLs hides the passwords and keys in the addresses of a text: what stands before the host, except
 // a user's name, parameters whose names say that they hold a secret, and fragments. It is for
-// texts to operators, in which etui shows addresses from its configuration; [Known] has the values themselves.
+// texts to operators, in which etui shows addresses from its configuration; [Set] has the values themselves.
 func URLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text

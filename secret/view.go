@@ -69,7 +69,7 @@ func (v view) seen() view {
 		before, n := len(out.text), 1
 		if !odd(v.text[i]) {
 			out.text = append(out.text, v.text[i])
-		} else if n = printable.Hidden(v.text[i:]); n == 0 {
+		} else if n = printable.HiddenLength(v.text[i:]); n == 0 {
 			_, n = utf8.DecodeRune(v.text[i:])
 			out.text = appendPlain(out.text, v.text[i:i+n])
 		}

@@ -107,14 +107,14 @@ func BenchmarkEnriched(b *testing.B) {
 	req := selection.Request{Query: "approve the overdue invoice of the customer"}
 	for _, n := range []int{1000, 10_000, 50_000} {
 		r := crowd(b, n, 0)
-		texts := map[string]catalog.Enriched{}
+		texts := map[string]catalog.Enrichment{}
 		for e := range r.Catalog().All() {
 			var t tool.Texts
 			for i := range 5 {
 				t.Aliases = append(t.Aliases, fmt.Sprintf("%s way %d", strings.ReplaceAll(e.Definition.Name, "_", " "), i))
 				t.Examples = append(t.Examples, fmt.Sprintf("please %s for me, it is number %d of the month", strings.ReplaceAll(e.Definition.Name, "_", " "), i))
 			}
-			texts[e.Definition.Name] = catalog.Enriched{Texts: t, For: e.Hash()}
+			texts[e.Definition.Name] = catalog.Enrichment{Texts: t, For: e.Hash()}
 		}
 		r.Enrich(texts)
 		s := selection.New(r.Catalog(), selection.Config{})

@@ -135,8 +135,8 @@ func (s summary) score(e *catalog.Entry) float32 {
 	return s.sel.ranking.Scores[e.Position()]
 }
 
-// Reached returns the tools that reached the model: those declared, described and named.
-func (c Compact) Reached() []Scored { return slices.Concat(c.Declared, c.Announced, c.Named) }
+// ReachedTools returns the tools that reached the model: those declared, described and named.
+func (c Compact) ReachedTools() []Scored { return slices.Concat(c.Declared, c.Announced, c.Named) }
 
 // Only returns c for the caller's eyes: it names only the tools that usable admits
 // and the skills that offered does. It does not count the others either, because

@@ -35,7 +35,8 @@ type Config struct {
 	Direct int
 	// Pinned are tools that are always sent, by name or as "group:" and a group.
 	Pinned []string
-	// Disabled are tools that nobody may use, by name or as "group:" and a group.
+	// Disabled are tools that nobody may use, by name or as "group:" and a group, beside those of
+	// [catalog.Switches].
 	Disabled []string
 	// Weights are the weights of the ranking; zero means [rank.DefaultWeights].
 	Weights rank.Weights

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -82,7 +83,7 @@ func (m *maker) selector(c *catalog.Catalog) *Selector {
 	}
 	s.placeTools()
 	s.filters, s.tokens = make([]int32, 0, c.Len()), make([]int32, 0, c.Len())
-	s.disabled = s.members(m.config.Disabled)
+	s.disabled = s.members(slices.Concat(m.config.Disabled, c.Disabled()))
 	for e := range c.All() {
 		s.filters, s.tokens = append(s.filters, int32(e.Filter())), append(s.tokens, int32(e.Tokens))
 		if Meta(e.Definition.Name) {

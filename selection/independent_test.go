@@ -16,7 +16,7 @@ import (
 
 // past is what was asked of the office before, by several people.
 func past() *rank.Votes {
-	return rank.NewVotes([]rank.Asked{
+	return rank.NewVotes([]rank.PastQuestion{
 		{Question: "my purse should be fuller", Tools: []string{"createInvoice"}},
 		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
 		{Question: "show me what the pod says", Tools: []string{"get_pod_logs"}, User: "bob"},

@@ -46,9 +46,9 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: it is one of %s", name, strings.Join(list, ", "))
 }
 
-// Asked returns the mode in effect for a request that asks for the given one; empty
+// ModeFor returns the mode in effect for a request that asks for the given one; empty
 // means that it asks for none.
-func (c Config) Asked(mode Mode) Mode {
+func (c Config) ModeFor(mode Mode) Mode {
 	if c.Off {
 		return Direct
 	}
@@ -62,7 +62,7 @@ const maxDeferred = 1000
 // chooseMode chooses the mode and decides whether the session's front is made anew.
 func (sel *Selection) chooseMode() {
 	req, config := &sel.Request, &sel.selector.config
-	asked := config.Asked(req.Mode)
+	asked := config.ModeFor(req.Mode)
 	switch {
 	case config.Off:
 		sel.Mode, sel.Why = Direct, "the selection is switched off"

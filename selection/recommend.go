@@ -201,9 +201,9 @@ func recommended(r *Recommendation) string {
 			parts = append(parts, fmt.Sprintf("%s %.0f", p.name, p.points))
 		}
 	}
-	text := fmt.Sprintf("recommended %.0f of 100", r.Score)
+	text := fmt.Sprintf("recommended %.0f of 100 (%s)", r.Score, strings.Join(parts, ", "))
 	if r.Preferred {
 		text = "preferred; " + text
 	}
-	return text + " (" + strings.Join(parts, ", ") + ")"
+	return text
 }

@@ -59,8 +59,8 @@ type Selection struct {
 	selector *Selector
 	stages   stages // by position: where the tool was dropped, or Sent
 	ranking  rank.Ranking
-	hidden   []hiding  // by place of the skill
-	own      admission // what the request itself admits, without the bounds
+	hidden   []hideReason // by place of the skill
+	own      admission    // what the request itself admits, without the bounds
 	// failedRules are the errors of rules that therefore hide their targets.
 	failedRules []error
 	bounds      []*Selection // what each of the bounds may use

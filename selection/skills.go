@@ -30,7 +30,7 @@ func newSkills(c *catalog.Catalog) skills {
 		if t.Name == catalog.Full {
 			continue
 		}
-		tools, all := c.Shown(*t)
+		tools, all := c.ToolsOf(*t)
 		if all {
 			tools = nil
 		}
@@ -60,7 +60,7 @@ func (s skills) allTools(i int) bool { return s.all[i] }
 func (sel *Selection) hideSkills() {
 	s := &sel.selector.skills
 	denied := sel.selector.catalog.DeniedSkills(&sel.Request.Facts)
-	sel.hidden = make([]hiding, len(s.list))
+	sel.hidden = make([]hideReason, len(s.list))
 	for i, skill := range s.list {
 		ruled, tools := set(denied).has(s.places[i]), s.tools[i]
 		bounded := slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return b.hidden[i] != notHidden })
@@ -85,11 +85,11 @@ func (sel *Selection) hideSkills() {
 	}
 }
 
-// hiding is why a skill is hidden from the caller.
-type hiding uint8
+// hideReason is why a skill is hidden from the caller.
+type hideReason uint8
 
 const (
-	notHidden hiding = iota
+	notHidden hideReason = iota
 	byRule
 	byTools
 	byBound

@@ -14,7 +14,7 @@ func TestVotes(t *testing.T) {
 	r := office(t)
 	must(t, r.RegisterWithFilter(define("raise_salary", "Change what people earn"), func(f chat.Facts) bool { return f.HasRole("hr") }))
 	s := selection.New(r.Catalog(), choosing)
-	voting := s.WithVotes(rank.NewVotes([]rank.Asked{
+	voting := s.WithVotes(rank.NewVotes([]rank.PastQuestion{
 		{Question: "my purse should be fuller", Tools: []string{"raise_salary"}},
 		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
 	}))
@@ -44,9 +44,9 @@ func TestVotes(t *testing.T) {
 
 func BenchmarkSelectVotes(b *testing.B) {
 	s := many(b, 1000, 0)
-	var past []rank.Asked
+	var past []rank.PastQuestion
 	for i := range 5000 {
-		past = append(past, rank.Asked{
+		past = append(past, rank.PastQuestion{
 			Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50),
 			Tools:    []string{s.Catalog().At(i % 1000).Definition.Name},
 		})

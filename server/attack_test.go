@@ -82,7 +82,7 @@ func TestRolesOnEachRoute(t *testing.T) {
 		"POST /console/session", "DELETE /console/session", "POST /console/provider",
 	}
 	owners := []string{
-		"PUT /admin/configuration", "POST /admin/configuration/undo", "POST /admin/console", "POST /admin/keys", "DELETE /admin/keys/{name}",
+		"PUT /admin/configuration", "POST /admin/configuration/undo", "POST /admin/tools/{name}/{change}", "POST /admin/console", "POST /admin/keys", "DELETE /admin/keys/{name}",
 		"DELETE /admin/users/{user}", "DELETE /api/usage", "POST /admin/channels/pair", "DELETE /admin/channels/{name}/people/{user}",
 		"POST /mcp", "POST /v1/chat/completions", "POST /v1/messages", "POST /v1/responses", "POST /a2a/{agent}", "POST /agui/{agent}",
 	}

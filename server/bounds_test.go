@@ -178,9 +178,9 @@ func TestErrorsOfTheDatabase(t *testing.T) {
 type awayStore struct{ store.Store }
 
 func (awayStore) Load(context.Context, session.Key, int) (session.Session, error) {
-	return session.Session{}, store.Away(errors.New("database db.internal: SQLSTATE 57P01"))
+	return session.Session{}, store.AsAway(errors.New("database db.internal: SQLSTATE 57P01"))
 }
 
 func (awayStore) Accept(context.Context, store.Item) (store.Item, bool, error) {
-	return store.Item{}, false, store.Away(errors.New("database db.internal: SQLSTATE 57P01"))
+	return store.Item{}, false, store.AsAway(errors.New("database db.internal: SQLSTATE 57P01"))
 }

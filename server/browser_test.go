@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -102,8 +104,8 @@ func TestConsoleSpeed(t *testing.T) {
 // shelf is a registry with one skill.
 type shelf struct{ offer hub.Offer }
 
-func (s shelf) Find(context.Context, string, string, int) ([]hub.Found, []error) {
-	return []hub.Found{{Registry: s.offer.Registry, Name: s.offer.Name, Description: "Says hello"}}, nil
+func (s shelf) Find(context.Context, string, string, int) ([]hub.Match, []error) {
+	return []hub.Match{{Registry: s.offer.Registry, Name: s.offer.Name, Description: "Says hello"}}, nil
 }
 
 func (s shelf) Lookup(context.Context, string, string, string) (hub.Source, hub.Ref, error) {
@@ -114,12 +116,18 @@ func (s shelf) Offer(context.Context, hub.Source, hub.Ref, hub.Options) (hub.Off
 	return s.offer, nil
 }
 
-func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installed, error) {
+func (s shelf) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installation, error) {
 	if o.Only != s.offer.Sum || !o.Accept {
 		return nil, hub.ErrRefused
 	}
-	return &hub.Installed{Name: ref.Name}, nil
+	return &hub.Installation{Name: ref.Name}, nil
 }
+
+// switches are rules that switch tools off.
+type switches struct{ off []string }
+
+func (switches) Guard(*catalog.Catalog) catalog.Guard { return nil }
+func (s switches) Disabled() []string                 { return s.off }
 
 // TestConsoleInBrowser opens every page of the console in Chromium: in both languages, both themes,
 // wide and narrow, with the keyboard alone, and as somebody whose sign-in ended. TEST_SHOTS names a
@@ -171,7 +179,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return api.Texts{File: "enriched.jsonl", After: `{"tool":"` + e.Tool + `","examples":["` + e.Example + `"]}`, Saved: e.Save}, nil
 	}, Ranking: func() api.Ranking {
-		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.Judged{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
+		return api.Ranking{Weights: []api.Weight{weight}, Recommender: []api.Weight{{Name: "history", Default: 30, Before: 30, Now: 20}}, Judged: &api.FittingGain{HeldOut: 66, Before: 0.7, After: 0.8, Noise: 0.02}}
 	}}
 	bare := catalog.NewRegistry(nil)
 	if err := bare.Register(tool.Func(tool.Definition{Name: "clock", Description: "Say the time of a weekly report"}, func(context.Context, struct{}) (string, error) { return "now", nil })); err != nil {
@@ -191,7 +199,22 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return r, nil
 	}
-	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }, Check: func(text []byte) error {
+	write := func(path string, text []byte) error {
+		if list := regexp.MustCompile(`(?m)^# off: (.*)$`).FindSubmatch(text); list != nil {
+			r.SetRules(switches{[]string{string(list[1])}})
+		} else {
+			r.SetRules(nil)
+		}
+		return os.WriteFile(path, text, 0o600)
+	}
+	switched := func(text []byte, tool string, on bool) ([]byte, error) {
+		line := "# off: " + tool + "\n"
+		if on {
+			return bytes.ReplaceAll(text, []byte(line), nil), nil
+		}
+		return append(text, line...), nil
+	}
+	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}

@@ -72,6 +72,7 @@ func TestChatInBrowser(t *testing.T) {
 	add("report", "Send a report, such as the weekly one", func(context.Context) (chat.Result, error) {
 		return chat.Result{Text: "sent <script>alert(1)</script> \u202egpj.exe"}, nil
 	})
+	add("pay", "Pay a bill", func(context.Context) (chat.Result, error) { return chat.Result{Text: "paid"}, nil })
 	add("draw", "Draw a picture", func(context.Context) (chat.Result, error) {
 		return chat.Result{Text: "drawn", View: &chat.View{Files: []chat.File{
 			{Name: "pixel.png", MediaType: "image/png", Data: pixel}, {Name: "page.html", MediaType: "text/html", Data: []byte("<script>alert(1)</script>")}, {Name: "photo\u202egpj.exe", MediaType: "application/octet-stream", Data: pixel},
@@ -108,8 +109,8 @@ func TestChatInBrowser(t *testing.T) {
 	for _, c := range shown {
 		steps = append(steps, fake.Step{Text: c[0]})
 	}
-	steps = append(steps, fake.Step{Text: "Hello **guest**"}, call("report"), fake.Step{Text: "Sent for the guest."}, fake.Step{Text: "In a frame."})
-	people, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"key:ann"}}})
+	steps = append(steps, fake.Step{Text: "Hello **guest**"}, call("report"), fake.Step{Text: "Sent for the guest."}, call("read"), fake.Step{Text: "Free for the guest."}, fake.Step{Text: "In a frame."})
+	people, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"key:ann"}}, {Name: "max", Identities: []string{"key:max"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,25 +119,42 @@ func TestChatInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	approver, err := keys.Add(identity.Key{Name: "max"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
 	begin := func(cfg server.Config, origins []string, steps ...fake.Step) *httptest.Server {
 		c := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}, {Name: "second", Model: fake.New()}}}
 		c.Users = by(func() *identity.Users { return people })
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
-			if a.Entry != nil && a.Entry.Definition.Name == "report" {
+			if a.Entry != nil && (a.Entry.Definition.Name == "report" || a.Entry.Definition.Name == "pay") {
 				return rules.Decision{Effect: rules.Ask}
 			}
 			return rules.Decision{Effect: rules.Allow}
+		}
+		c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
+			switch {
+			case a.Entry == nil || a.Entry.Definition.Name != "pay":
+				return rules.Decision{Effect: rules.Ask}
+			case a.Facts.User == "max":
+				return rules.Decision{Effect: rules.Allow}
+			}
+			return rules.Decision{Effect: rules.Deny}
 		}
 		e, err := engine.New(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		talk, err := web.New(web.Config{Name: "talk", Secrets: []string{secret}, Guests: true, Page: true, Origins: origins})
-		if err != nil {
-			t.Fatal(err)
+		var accounts []channel.Account
+		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll} {
+			talk, err := web.New(web.Config{Name: name, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
+			if err != nil {
+				t.Fatal(err)
+			}
+			accounts = append(accounts, channel.Account{Name: name, Channel: talk, Allow: []string{"*"}})
 		}
-		if cfg.Channels, err = channel.New(channel.Config{Engine: e, Accounts: []channel.Account{{Name: "talk", Channel: talk, Allow: []string{"*"}}}}); err != nil {
+		if cfg.Channels, err = channel.New(channel.Config{Engine: e, Accounts: accounts}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -158,7 +176,8 @@ func TestChatInBrowser(t *testing.T) {
 	site := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1)
 	open := begin(server.Config{}, []string{site}, steps...)
 	gateway = open.URL
-	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."}, fake.Step{Text: "Read for the visitor."})
+	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."},
+		call("pay"), fake.Step{Text: "Meanwhile."}, fake.Step{Text: "It is paid."}, call("pay"), fake.Step{Text: "Taken back."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"`+strings.Repeat("long ", 3000)+`"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +190,7 @@ func TestChatInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "chat.mjs", open.URL, closed.URL, key, token, site, shop.URL, os.Getenv("TEST_SHOTS"))
+	cmd := exec.CommandContext(t.Context(), "node", "chat.mjs", open.URL, closed.URL, key, approver, token, site, shop.URL, os.Getenv("TEST_SHOTS"))
 	cmd.Dir = "testdata/console"
 	cmd.Stdin = strings.NewReader(string(table))
 	cmd.Env = append(os.Environ(), "AWS_LAMBDA_JS_RUNTIME=nodejs20.x") // the browser from npm brings its libraries for this one

@@ -122,6 +122,27 @@ func (e editor) undo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ToolChange says which text of the configuration somebody saw who switches a tool on or off.
+type ToolChange struct {
+	Base string `json:"base"`
+}
+
+// switchTool adds the tool {name}, or "group:" and a group, to tools.disabled, or takes it out.
+func (e editor) switchTool(w http.ResponseWriter, r *http.Request) {
+	var in ToolChange
+	change := r.PathValue("change")
+	switch {
+	case !wire.Read(w, r, &in) || !e.known(w):
+	case change != "enable" && change != "disable":
+		wire.Refuse(w, http.StatusNotFound, "a tool is changed by enable or disable")
+	case e.file.Switch == nil:
+		wire.Refuse(w, http.StatusNotImplemented, "this program cannot switch tools on and off")
+	default:
+		text, err := e.file.SwitchTool(in.Base, r.PathValue("name"), change == "enable")
+		e.saved(w, r, text, err, change+" "+r.PathValue("name"))
+	}
+}
+
 // saved answers after a change of the file, and logs who made it.
 func (e editor) saved(w http.ResponseWriter, r *http.Request, text console.Text, err error, how string) {
 	switch {

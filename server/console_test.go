@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,5 +282,78 @@ func TestConsoleRevokedKey(t *testing.T) {
 		if got := friend.ask("POST", "/console/session", `{"secret":"`+unused+`"}`).StatusCode; got != 410 {
 			t.Errorf("%s: a link signs in after the key was revoked: %d", name, got)
 		}
+	}
+}
+
+// TestSwitchTool: an owner switches a tool off and on in the configuration, nobody else does, and never over
+// another person's change. It can be taken back, and the audit has the name.
+func TestSwitchTool(t *testing.T) {
+	log := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.Limits{})
+	defer log.Close()
+	text := "first"
+	file := &console.File{
+		Read:  func(string) ([]byte, error) { return []byte(text), nil },
+		Write: func(_ string, to []byte) error { text = string(to); return nil },
+		Check: func([]byte) error { return nil },
+		Switch: func(old []byte, tool string, on bool) ([]byte, error) {
+			if tool == "odd" {
+				return nil, errors.New("by hand")
+			}
+			return fmt.Appendf(old, " %s %t", tool, on), nil
+		},
+	}
+	s := newServer(t, server.Config{File: file, Skills: admin.Config{Calls: audit.NewRecorder(log, nil, nil)}}, nil)
+	const off = "/admin/tools/group:mail/disable"
+	b := &browser{t: t, s: s, host: "localhost"}
+	b.signIn(link(t, s, "owner"))
+	base := func() string {
+		var now console.Text
+		if err := json.NewDecoder(b.ask("GET", "/admin/configuration", "").Body).Decode(&now); err != nil {
+			t.Fatal(err)
+		}
+		return `{"text":"","base":"` + now.Base + `"}`
+	}
+	only := func(edit string) string { return strings.Replace(edit, `"text":"",`, "", 1) }
+	seen := only(base())
+	for _, role := range []string{"viewer", "operator"} {
+		other := &browser{t: t, s: s, host: "localhost"}
+		other.signIn(link(t, s, role))
+		if got := other.ask("POST", off, seen).StatusCode; got != http.StatusForbidden || text != "first" {
+			t.Errorf("%s: %d, and the file is %q", role, got, text)
+		}
+	}
+	forged := *b
+	if forged.proof = ""; forged.ask("POST", off, seen).StatusCode != http.StatusUnauthorized || text != "first" {
+		t.Errorf("the cookie alone switched a tool: %q", text)
+	}
+	for _, c := range []struct {
+		what, path, body string
+		status           int
+		text             string
+	}{
+		{"off", off, seen, 200, "first group:mail false"},
+		{"after another change", off, seen, 409, "first group:mail false"},
+		{"without a base", off, "{}", 409, "first group:mail false"},
+		{"another change of a tool", "/admin/tools/mail/delete", only(base()), 404, "first group:mail false"},
+		{"a list of people", "/admin/tools/odd/enable", "", 400, "first group:mail false"},
+		{"on", "/admin/tools/mail/enable", "", 200, "first group:mail false mail true"},
+		{"undo", "/admin/configuration/undo", "", 200, "first group:mail false"},
+	} {
+		if c.body == "" {
+			if c.body = base(); c.what != "undo" {
+				c.body = only(c.body)
+			}
+		}
+		if got := b.ask("POST", c.path, c.body).StatusCode; got != c.status || text != c.text {
+			t.Errorf("%s: %d, and the file is %q; want %d and %q", c.what, got, text, c.status, c.text)
+		}
+	}
+	_, body := ask(arrived(t.Context(), "127.0.0.1"), s, "GET", "http://localhost/admin/audit", "")
+	var audited []audit.Decision
+	if err := json.Unmarshal([]byte(body), &audited); err != nil {
+		t.Fatal(err)
+	}
+	if first := slices.IndexFunc(audited, func(d audit.Decision) bool { return d.Allowed && strings.Contains(d.Arguments, off) && d.User == "ann" }); first < 0 {
+		t.Errorf("the audit does not name who switched the tool off: %s", body)
 	}
 }

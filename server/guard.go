@@ -286,7 +286,7 @@ func hostname(address string) string {
 // on each piece of JSON being written at once.
 type answer struct {
 	http.ResponseWriter
-	secrets  *secret.Known
+	secrets  *secret.Set
 	operator bool
 	language string // of the client's person
 	// shape writes a refusal in the form of the client's protocol; nil means OpenAI's.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) status(key identity.Key) KeyStatus {
 		k.User = user.Name
 	case !ok && key.User == "":
 		k.Problem = fmt.Sprintf("it belongs to nobody: list key:%s among the identities of a user", key.Name)
-	case !ok && s.users().Named(key.User) == nil:
+	case !ok && s.users().ByName(key.User) == nil:
 		k.Problem = fmt.Sprintf("its user %s is not among the users", key.User)
 	case !ok:
 		k.Problem = fmt.Sprintf("it belongs to %s, and another user has the identity key:%s", key.User, key.Name)
@@ -69,8 +70,8 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &n) {
 		return
 	}
-	if n.User != "" && s.users().Named(n.User) == nil {
-		wire.Fail(w, fmt.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
+	if n.User != "" && s.users().ByName(n.User) == nil {
+		wire.Fail(w, phrase.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
 		return
 	}
 	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers, NoClientTools: n.NoClientTools}

@@ -24,7 +24,7 @@ import (
 // about wipe.
 func leaking(t *testing.T, key string) (*server.Server, *fake.Model) {
 	t.Helper()
-	known := &secret.Known{}
+	known := &secret.Set{}
 	if err := known.Set("test", secret.Value(key)); err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/configuration/check", Operator, "an Edit in, what is wrong with it out", s.editor.check},
 		{"POST /admin/configuration/preview", Operator, "an Edit in, what its rules would have meant for the latest turns out", s.trial.alone(s.preview)},
 		{"POST /admin/configuration/undo", Operator, "the base in, the file before the last save out", s.editor.undo},
+		{"POST /admin/tools/{name}/{change}", Operator, "enable or disable a tool, or group:NAME, in the configuration: a ToolChange in, the file out; 409 if somebody else changed it meanwhile", s.editor.switchTool},
 		{"POST /admin/console", Operator, "a ConsoleLink in, a MadeLink out, which signs a browser in once", s.entrance.link},
 
 		{"GET /openapi.json", Open, "these routes as an OpenAPI document", s.openapi},
@@ -166,7 +167,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.Conversations.Stop},
 		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
 		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
-		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
+		{"GET /api/approvals", Person, "the calls and questions that a person may answer, and with theirs those of the person that others answer: ?user=", own.OwnApprovals},
 		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn},
 
 		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
@@ -198,7 +199,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"POST /admin/tasks", Operator, "a Task in, and out with its id", own.AddTask},
 		{"POST /admin/tasks/{id}/{change}", Operator, "pause, resume or run it now: {} in, the Task out", own.ChangeTask},
 		{"DELETE /admin/tasks/{id}", Operator, "remove it", own.RemoveTask},
-		{"GET /admin/running", Operator, "the turns that run in this process: channel, tools called so far and tokens so far", own.Running},
+		{"GET /admin/running", Operator, "the turns that run in this process: channel, tools called so far and tokens so far", own.RunningTurns},
 		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
 		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},

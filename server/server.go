@@ -184,7 +184,7 @@ func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	if refused := s.engine.Refused(ctx); len(refused) > 0 { // the log has said it
+	if refused := s.engine.Refusals(ctx); len(refused) > 0 { // the log has said it
 		h := s.health(cmp.Or(map[string]string{health.Stopping: "stopping", health.Busy: "busy"}[refused[0].Name], "not ready"))
 		h.Error = map[string]string{health.Store: "the store cannot be read or written", health.Busy: "too many messages run or wait"}[refused[0].Name]
 		wire.Reply(w, http.StatusServiceUnavailable, h)

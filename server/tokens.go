@@ -25,7 +25,7 @@ func (s *Server) tokenOf(r *http.Request, raw string) (wire.Caller, bool) {
 		s.config.Log.InfoContext(r.Context(), "a token was refused", "error", err)
 		return wire.Caller{}, false
 	}
-	user := s.users().Claiming(tokenChannel + ":" + subject)
+	user := s.users().ByIdentity(tokenChannel + ":" + subject)
 	if user == nil {
 		s.config.Log.InfoContext(r.Context(), "a token names nobody of users", "identity", tokenChannel+":"+subject)
 		return wire.Caller{}, false

@@ -170,7 +170,7 @@ type Await struct {
 	// User is who asked for the call, if known.
 	User string `json:"user,omitempty"`
 	// For is what the call waits for.
-	For Awaited `json:"for"`
+	For AwaitKind `json:"for"`
 	// ID names what waits for an approval, for people. The rest is for them, too: Risk and
 	// Hash are those of the tool, Arguments those of the call, without secrets and cut;
 	// a Question, with Choices, is what the tool wants to know instead of a yes. Until is
@@ -200,11 +200,11 @@ type Await struct {
 	Asked    []string `json:"asked,omitempty"`
 	Theirs   bool     `json:"theirs,omitempty"`
 	// Apart is set once the turn of the call has ended without its answer.
-	Apart *Apart `json:"apart,omitempty"`
+	Apart *ApartCall `json:"apart,omitempty"`
 }
 
-// Apart is a call that waits for an answer while its conversation goes on. The answer begins a turn.
-type Apart struct {
+// ApartCall is a call that waits for an answer while its conversation goes on. The answer begins a turn.
+type ApartCall struct {
 	Call    chat.Call       `json:"call"`
 	Request json.RawMessage `json:"request"` // Turn.Request of its turn
 	// Direct says that a client made the call, and no turn: the answer becomes Given, and the client makes
@@ -214,20 +214,20 @@ type Apart struct {
 }
 
 // Waits reports whether a call waits for something.
-func (s State) Waits(call string, what Awaited) bool {
+func (s State) Waits(call string, what AwaitKind) bool {
 	return slices.ContainsFunc(s.Awaits, func(a Await) bool { return a.Call == call && a.For == what && a.Note == "" })
 }
 
-// Awaited is what a call waits for.
-type Awaited string
+// AwaitKind is what a call waits for.
+type AwaitKind string
 
 // What a call can wait for.
 const (
-	Approval Awaited = "approval" // an answer; the call has not run
-	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
-	SubAgent Awaited = "subagent" // the same, in a session of its own, whichever process runs it
-	Client   Awaited = "client"   // its result from the client whose tool it is, which runs it
-	Again    Awaited = "again"    // its client, which makes it again: people have decided, see [Apart]
+	Approval AwaitKind = "approval" // an answer; the call has not run
+	Outcome  AwaitKind = "outcome"  // the call has returned, and its work goes on
+	SubAgent AwaitKind = "subagent" // the same, in a session of its own, whichever process runs it
+	Client   AwaitKind = "client"   // its result from the client whose tool it is, which runs it
+	Again    AwaitKind = "again"    // its client, which makes it again: people have decided, see [ApartCall]
 )
 
 // Front describes the beginning of a request, as far as it tells whether the next

@@ -10,12 +10,12 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// named holds all skills of one name.
-type named struct {
+// candidates holds all skills of one name.
+type candidates struct {
 	candidates []*candidate // in rising order: the last one is in effect
 }
 
-func (n *named) drop(source string) {
+func (n *candidates) drop(source string) {
 	n.candidates = slices.DeleteFunc(n.candidates, func(c *candidate) bool { return c.source == source })
 }
 

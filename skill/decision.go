@@ -88,7 +88,7 @@ func (a Actor) Use(name, version string) error {
 	if version != "" && !slices.Contains(a.versions(name), version) {
 		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
 	}
-	return a.change(name, "version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
+	return a.change(name, "version chosen", func(*candidates) { a.say(name, func(d *Decision) { d.Version = version }) })
 }
 
 func (a Actor) versions(name string) (list []string) {

@@ -32,7 +32,7 @@ func ExampleOpen() {
 	registry := catalog.NewRegistry(nil)
 	skills, err := skill.Open(dir, registry, skill.OpenConfig{
 		Providers: []skill.Provider{builtin.New(map[string]builtin.Function{"shout": builtin.Func(shout)})},
-		Package:   markdown.Here().Load,
+		Package:   markdown.LocalMachine().Load,
 	})
 	if err != nil {
 		panic(err)

@@ -80,15 +80,15 @@ func (g gate) run(ctx context.Context, what string, f func(context.Context) erro
 	return g.config.Observe(ctx, g.use, guarded)
 }
 
-func (g gate) tool(t tool.Tool) tool.Tool { return &gated{t, g} }
+func (g gate) tool(t tool.Tool) tool.Tool { return &gatedTool{t, g} }
 
-// gated is a tool behind a gate.
-type gated struct {
+// gatedTool is a tool behind a gate.
+type gatedTool struct {
 	tool.Tool
 	gate gate
 }
 
-func (t *gated) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
+func (t *gatedTool) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	g := t.gate
 	g.use.Tool, g.use.Arguments = t.Definition().Name, args
 	err = g.run(ctx, "running "+g.use.Tool, func(ctx context.Context) (err error) {

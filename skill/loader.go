@@ -233,7 +233,7 @@ func (l *Loader) report(changed int) Report {
 // look finds the changes in a root, or in some of its files.
 func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again bool) []outcome {
 	dir, err := openTree(r.Root)
-	var there []found
+	var there []skillFile
 	if some == nil && l.enter != nil {
 		l.enter(filepath.Dir(r.path)) // where the folder may appear
 	}
@@ -269,7 +269,7 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 }
 
 // gone returns the files of a root that are not there anymore.
-func (l *Loader) gone(r *root, there []found) (all []outcome) {
+func (l *Loader) gone(r *root, there []skillFile) (all []outcome) {
 	left := maps.Clone(r.files)
 	for _, f := range there {
 		delete(left, f.path)
@@ -282,8 +282,8 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 
 // take reads the changed files. They are read and parsed in parallel; providers are
 // called one at a time.
-func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []found, again bool) (all []outcome) {
-	there = slices.DeleteFunc(there, func(f found) bool {
+func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []skillFile, again bool) (all []outcome) {
+	there = slices.DeleteFunc(there, func(f skillFile) bool {
 		known := r.files[f.path]
 		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == filestamp.Of(f.info) && known.beside == dir.stamp(known.module)
 	})
@@ -335,7 +335,7 @@ var seed = maphash.MakeSeed()
 const soon = 2 * time.Second
 
 // read reads a file and parses YAML.
-func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
+func (l *Loader) read(r *root, dir *tree, f skillFile, again bool) reading {
 	known := r.files[f.path]
 	if isGone(f.err) {
 		return reading{same: known == nil}
@@ -378,7 +378,7 @@ func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 }
 
 // load makes the skill of a file and the change of the table.
-func (l *Loader) load(r *root, dir *tree, f found, t reading) *Change {
+func (l *Loader) load(r *root, dir *tree, f skillFile, t reading) *Change {
 	c := &Change{Source: r.source(f.path), Scope: r.Scope}
 	if t.file == nil {
 		return c
@@ -423,7 +423,7 @@ func problemsOf(source string, c Config, err error) Problems {
 }
 
 // skill makes the skill of a file. A panic of a provider becomes an error.
-func (l *Loader) skill(dir *tree, f found, t reading) (s Skill, err error) {
+func (l *Loader) skill(dir *tree, f skillFile, t reading) (s Skill, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			_ = panics.Report(l.log, "reading a skill", p) // it is logged

@@ -48,7 +48,7 @@ type Publisher struct {
 
 	mu       sync.Mutex // guards what follows
 	snapshot *Snapshot
-	shown    []*shown           // the snapshot's entries, in its order
+	shown    []*catalogForm     // the snapshot's entries, in its order
 	stopped  map[string]*server // servers that may still run, by name
 	open     map[io.Closer]*lease
 	retired  int
@@ -138,7 +138,7 @@ func (p *Publisher) publish() {
 // entries are replaced.
 func (p *Publisher) compare() {
 	before := p.shown
-	p.shown = make([]*shown, 0, len(p.snapshot.All()))
+	p.shown = make([]*catalogForm, 0, len(p.snapshot.All()))
 	for _, e := range p.snapshot.All() {
 		for len(before) > 0 && before[0].entry.Name() < e.Name() {
 			p.replace(before[0], nil)
@@ -162,13 +162,13 @@ func (p *Publisher) compare() {
 
 // replace returns the catalog's form of an entry and ends the one before it. Either
 // may be nil.
-func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
+func (p *Publisher) replace(before *catalogForm, e *Entry) (after *catalogForm) {
 	p.hold(before, e)
 	if e == nil {
 		p.stop(before, true)
 		return nil
 	}
-	after = &shown{entry: e}
+	after = &catalogForm{entry: e}
 	switch {
 	case e.State == Removed:
 	case e.State != Enabled:
@@ -216,8 +216,8 @@ func (p *Publisher) tell(leftOut []error) {
 	p.told = told
 }
 
-// shown is the form of a skill in the catalog.
-type shown struct {
+// catalogForm is the form of a skill in the catalog.
+type catalogForm struct {
 	entry       *Entry
 	enabled     bool
 	unavailable string         // why it cannot be used; empty if it can or is removed
@@ -227,7 +227,7 @@ type shown struct {
 }
 
 // show makes the form of a skill in the catalog.
-func (p *Publisher) show(s *shown) {
+func (p *Publisher) show(s *catalogForm) {
 	g := gate{p, useOf(s.entry), p.lease(s.entry.Skill)}
 	switch skill := s.entry.Skill.(type) {
 	case Server:
@@ -257,7 +257,7 @@ func toolsetOf(e *Entry) *catalog.Skill {
 }
 
 // hold notes the closers of a new entry and retires those that left the table.
-func (p *Publisher) hold(before *shown, e *Entry) {
+func (p *Publisher) hold(before *catalogForm, e *Entry) {
 	after := closers(e)
 	for _, c := range after {
 		if p.open[c] == nil {

@@ -83,7 +83,7 @@ func tools(r *catalog.Registry) string {
 	return strings.Join(list, " ")
 }
 
-func named(name string) tool.Tool {
+func candidates(name string) tool.Tool {
 	return tool.Func(tool.Definition{Name: name, Description: "A tool."}, func(context.Context, struct{}) (chat.Result, error) { return tool.Text("own"), nil })
 }
 
@@ -105,7 +105,7 @@ func replace(table *skill.Table, skills ...skill.Skill) {
 
 func TestPublish(t *testing.T) {
 	r, table := catalog.NewRegistry(nil), skill.NewTable(nil)
-	if err := r.Register(named("taken")); err != nil {
+	if err := r.Register(candidates("taken")); err != nil {
 		t.Fatal(err)
 	}
 	var used []string
@@ -182,7 +182,7 @@ func TestPublishServer(t *testing.T) {
 			return s
 		}
 		first := start("1")
-		list := []tool.Tool{named("push"), named("pull")}
+		list := []tool.Tool{candidates("push"), candidates("pull")}
 		first.tools.Store(&list)
 		first.changed()
 		event(tools(r))

@@ -87,7 +87,7 @@ func (p *Publisher) changed(v *server) {
 
 // stop ends a skill's server: now, or when its successor has waited for the running
 // calls, see serve.
-func (p *Publisher) stop(s *shown, now bool) {
+func (p *Publisher) stop(s *catalogForm, now bool) {
 	if s == nil || s.server == nil {
 		return
 	}

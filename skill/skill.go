@@ -79,8 +79,8 @@ type Provider interface {
 	Type() string
 }
 
-// Detailed is a skill that says more about itself than the contract asks for.
-type Detailed interface {
+// DetailedSkill is a skill that says more about itself than the contract asks for.
+type DetailedSkill interface {
 	Skill
 	Details() Details
 }
@@ -121,7 +121,7 @@ type Details struct {
 
 // DetailsOf returns what a skill says about itself.
 func DetailsOf(s Skill) Details {
-	if d, ok := s.(Detailed); ok {
+	if d, ok := s.(DetailedSkill); ok {
 		return d.Details()
 	}
 	return Details{}

@@ -36,7 +36,7 @@ type Table struct {
 	current atomic.Pointer[Snapshot]
 
 	changing sync.Mutex // guards what follows
-	names    map[string]*named
+	names    map[string]*candidates
 	said     map[string]Decision // by name, also of skills that do not exist
 	limit    func(*Entry) string
 	sources  map[string][]string // the names of a source's skills
@@ -52,7 +52,7 @@ func NewTable(log *slog.Logger) *Table {
 		log = slog.New(slog.DiscardHandler)
 	}
 	t := &Table{
-		log: log, names: map[string]*named{}, said: map[string]Decision{}, limit: func(*Entry) string { return "" },
+		log: log, names: map[string]*candidates{}, said: map[string]Decision{}, limit: func(*Entry) string { return "" },
 		sources: map[string][]string{}, failed: map[string]error{},
 	}
 	t.current.Store(newSnapshot(map[string]*Entry{}, nil, nil))
@@ -144,7 +144,7 @@ const programSource = "program:"
 // Unregister removes the skill of a name. One from a file stays away until the file
 // changes.
 func (a Actor) Unregister(name string) error {
-	return a.change(name, "removed", func(n *named) {
+	return a.change(name, "removed", func(n *candidates) {
 		c := a.effective(name, n)
 		c.removed = true
 		if strings.HasPrefix(c.source, programSource) {
@@ -157,16 +157,16 @@ func (a Actor) Unregister(name string) error {
 
 // Enable lets a skill be used.
 func (a Actor) Enable(name string) error {
-	return a.change(name, "enabled", func(*named) { a.say(name, func(d *Decision) { d.State = Enabled }) })
+	return a.change(name, "enabled", func(*candidates) { a.say(name, func(d *Decision) { d.State = Enabled }) })
 }
 
 // Disable stops a skill from being used.
 func (a Actor) Disable(name string) error {
-	return a.change(name, "disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
+	return a.change(name, "disabled", func(*candidates) { a.say(name, func(d *Decision) { d.State = Disabled }) })
 }
 
 // change changes one name by f.
-func (a Actor) change(name, message string, f func(*named)) error {
+func (a Actor) change(name, message string, f func(*candidates)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	n := a.names[name]
@@ -228,7 +228,7 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 		d := DetailsOf(s)
 		n := a.names[s.Name()]
 		if n == nil {
-			n = &named{}
+			n = &candidates{}
 			a.names[s.Name()] = n
 		}
 		added := &candidate{
@@ -254,7 +254,7 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 
 // reportShadowed says which of a new candidate and those beside it are not in effect, where
 // neither their folder nor their version tells.
-func (a Actor) reportShadowed(added *candidate, n *named) {
+func (a Actor) reportShadowed(added *candidate, n *candidates) {
 	name := added.skill.Name()
 	same := slices.DeleteFunc(slices.Clone(n.candidates), func(c *candidate) bool {
 		return c.scope != added.scope || c.details.Version != added.details.Version || a.gone(name, c)
@@ -274,7 +274,7 @@ func (t *Table) gone(name string, c *candidate) bool {
 
 // effective returns the candidate that is in effect: the last one that is not
 // removed, of the chosen version if there is one.
-func (t *Table) effective(name string, n *named) *candidate {
+func (t *Table) effective(name string, n *candidates) *candidate {
 	found := n.candidates[len(n.candidates)-1]
 	version := t.said[name].Version
 	for _, c := range n.candidates {
@@ -309,7 +309,7 @@ func (t *Table) publish(touched map[string]bool) {
 }
 
 // entry makes the entry of a name.
-func (t *Table) entry(name string, n *named) *Entry {
+func (t *Table) entry(name string, n *candidates) *Entry {
 	c := t.effective(name, n)
 	e := t.entryOf(c)
 	for _, other := range slices.Backward(n.candidates) {

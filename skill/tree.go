@@ -28,8 +28,8 @@ type tree struct {
 	skills []string
 }
 
-// found is a file of a tree that may hold a skill.
-type found struct {
+// skillFile is a file of a tree that may hold a skill.
+type skillFile struct {
 	path string // below the folder, with slashes
 	real string // below within, links resolved
 	dir  string // the folder that the name is in, below within
@@ -98,7 +98,7 @@ func (f *tree) close() {
 func (f *tree) dir() string { return filepath.Join(f.base, f.at) }
 
 // parent opens the folder of a file's skill and returns a function that closes it.
-func (f *tree) parent(file found) (*os.Root, func(), error) {
+func (f *tree) parent(file skillFile) (*os.Root, func(), error) {
 	if isYAML(file.path) {
 		var err error
 		if f.own == nil {
@@ -112,10 +112,10 @@ func (f *tree) parent(file found) (*os.Root, func(), error) {
 
 // list returns the files of the folder by path. It calls enter with every folder
 // before reading it.
-func (f *tree) list(packages bool, enter func(dir string)) ([]found, error) {
+func (f *tree) list(packages bool, enter func(dir string)) ([]skillFile, error) {
 	w := walk{tree: f, packages: packages, enter: enter}
 	err := w.dir(f.at, "", 0)
-	slices.SortFunc(w.files, func(a, b found) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(w.files, func(a, b skillFile) int { return strings.Compare(a.path, b.path) })
 	return w.files, err
 }
 
@@ -125,7 +125,7 @@ type walk struct {
 	enter    func(dir string)
 	names    int // in all folders
 	looked   int // those of them that may be or hold a skill
-	files    []found
+	files    []skillFile
 }
 
 // dir reads a folder: real below within, at below the root.
@@ -178,7 +178,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	case !w.packages || !e.IsDir() && !link:
 		return nil
 	}
-	file := found{path: at, real: real, dir: filepath.Dir(real)}
+	file := skillFile{path: at, real: real, dir: filepath.Dir(real)}
 	if link {
 		if file = w.find(real, at, e); file.err != nil && !errors.Is(file.err, errOutsideFolder) || file.err == nil && !file.info.IsDir() {
 			return nil // a link to something else
@@ -204,11 +204,11 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 }
 
 // file returns one file of the folder itself.
-func (f *tree) file(name string) found {
+func (f *tree) file(name string) skillFile {
 	real := filepath.Join(f.at, name)
 	info, err := f.within.Lstat(real)
 	if err != nil {
-		return found{path: name, err: plain(err)}
+		return skillFile{path: name, err: plain(err)}
 	}
 	return f.find(real, name, fs.FileInfoToDirEntry(info))
 }
@@ -216,35 +216,35 @@ func (f *tree) file(name string) found {
 var errOutsideFolder = errors.New("the link leads outside")
 
 // find follows a name to its file within the tree.
-func (f *tree) find(real, at string, e fs.DirEntry) found {
+func (f *tree) find(real, at string, e fs.DirEntry) skillFile {
 	if strings.ContainsFunc(at, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return found{path: at, err: errors.New("the file's name holds characters that cannot be printed")}
+		return skillFile{path: at, err: errors.New("the file's name holds characters that cannot be printed")}
 	}
 	dir := filepath.Dir(real)
 	if e.Type()&fs.ModeSymlink == 0 {
 		info, err := e.Info()
-		return found{at, real, dir, info, plain(err)}
+		return skillFile{at, real, dir, info, plain(err)}
 	}
 	target, err := filepath.EvalSymlinks(filepath.Join(f.base, real))
 	if errors.Is(err, fs.ErrNotExist) {
-		return found{path: at, err: errors.New("the link leads to nothing")}
+		return skillFile{path: at, err: errors.New("the link leads to nothing")}
 	}
 	if err != nil {
-		return found{path: at, err: plain(err)}
+		return skillFile{path: at, err: plain(err)}
 	}
 	document := strings.EqualFold(path.Base(at), "SKILL.md")
 	if document && !slices.ContainsFunc(f.skills, func(dir string) bool { return strings.HasPrefix(target, dir+string(filepath.Separator)) }) {
-		return found{path: at, err: fmt.Errorf("%w the folders of skills and is not followed", errOutsideFolder)}
+		return skillFile{path: at, err: fmt.Errorf("%w the folders of skills and is not followed", errOutsideFolder)}
 	}
 	real, err = filepath.Rel(f.base, target)
 	if err != nil || !filepath.IsLocal(real) {
 		if info, err := os.Stat(target); !isYAML(at) && (err != nil || !info.IsDir()) {
-			return found{path: at, err: errors.New("the link does not lead to a folder")}
+			return skillFile{path: at, err: errors.New("the link does not lead to a folder")}
 		}
-		return found{path: at, err: fmt.Errorf("%w %s and is not followed", errOutsideFolder, f.base)}
+		return skillFile{path: at, err: fmt.Errorf("%w %s and is not followed", errOutsideFolder, f.base)}
 	}
 	info, err := f.within.Stat(real)
-	return found{at, real, dir, info, plain(err)}
+	return skillFile{at, real, dir, info, plain(err)}
 }
 
 // stamp returns the stamp of a file in the folder, or the zero one.
@@ -261,7 +261,7 @@ func (f *tree) stamp(file string) filestamp.Stamp {
 
 // read returns the text of a file of at most so many bytes, and its stamp at that
 // time. It never waits for a writer.
-func (f *tree) read(file found, most int64) ([]byte, filestamp.Stamp, error) {
+func (f *tree) read(file skillFile, most int64) ([]byte, filestamp.Stamp, error) {
 	if err := readable(file.info, most); err != nil {
 		return nil, filestamp.Of(file.info), err
 	}

@@ -177,13 +177,13 @@ var ErrText = errors.New("the text has a character that cannot be stored, such a
 // Nothing is wrong with the question, which can be asked again.
 var ErrAway = errors.New("the database is unavailable")
 
-// Away makes an error of a database an [ErrAway], with the same text.
-func Away(err error) error { return &away{err} }
+// AsAway makes an error of a database an [ErrAway], with the same text.
+func AsAway(err error) error { return &awayError{err} }
 
-type away struct{ error }
+type awayError struct{ error }
 
-func (a *away) Unwrap() error      { return a.error }
-func (*away) Is(target error) bool { return target == ErrAway }
+func (a *awayError) Unwrap() error      { return a.error }
+func (*awayError) Is(target error) bool { return target == ErrAway }
 
 // Scrubber is a store whose files may hold copies of what was removed.
 type Scrubber interface {

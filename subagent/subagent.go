@@ -88,11 +88,11 @@ func (v *Supervisor) Start(ctx context.Context, t Assignment) (chat.Result, erro
 	if s.Turn.ID == "" || !strings.HasPrefix(call, s.Turn.ID+"-") {
 		return chat.Result{}, errors.New("a sub-agent can be started only within a turn, in a conversation that etui keeps")
 	}
-	a, m, err := v.config.Agents.Begun(s)
+	a, m, err := v.config.Agents.OpenTurn(s)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	limits := a.Spawn.Filled()
+	limits := a.Spawn.WithDefaults()
 	if err := maySpawn(a, m, s); err != nil {
 		return chat.Result{}, err
 	}
@@ -148,7 +148,7 @@ func (v *Supervisor) Start(ctx context.Context, t Assignment) (chat.Result, erro
 
 // maySpawn returns the limit that keeps an agent from starting one more.
 func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
-	limits := a.Spawn.Filled()
+	limits := a.Spawn.WithDefaults()
 	running := 0
 	for _, w := range s.Awaits {
 		if w.For == session.SubAgent && w.Held == nil {
@@ -174,8 +174,8 @@ func maySpawn(a *agent.Agent, m message.Mail, s session.Session) error {
 	return nil
 }
 
-// handed makes the message for a sub-agent from that of the turn that starts it. Who sends
-// it stays the same.
+// handed makes the message for a sub-agent from that of the turn that starts it. The sender stays
+// the same.
 func (v *Supervisor) handed(
 	ctx context.Context, t Assignment, a *agent.Agent, m message.Mail, s session.Session, skill string,
 ) (message.Mail, error) {
@@ -191,7 +191,7 @@ func (v *Supervisor) handed(
 		}
 		skill = t.Toolset
 	}
-	limits := a.Spawn.Filled()
+	limits := a.Spawn.WithDefaults()
 	o := &message.Origin{
 		Turn: s.Turn.ID, Left: a.Depth(m) - 1, Back: m.Stored(),
 		Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""),
@@ -383,7 +383,7 @@ func (v *Supervisor) Children(ctx context.Context, key session.Key) (keys []sess
 
 // Report gives the result of a sub-agent to its parent.
 func (v *Supervisor) Report(
-	ctx context.Context, o *message.Origin, key session.Key, done *turn.Done, failed error,
+	ctx context.Context, o *message.Origin, key session.Key, done *turn.End, failed error,
 ) error {
 	m, err := message.Read(o.Back)
 	if err != nil {
@@ -439,7 +439,7 @@ func (v *Supervisor) ask(ctx context.Context, o *message.Origin, key session.Key
 
 // Root returns the conversation of the person for whom the sub-agent of a session works.
 func (v *Supervisor) Root(s session.Session) session.Key {
-	if _, m, err := v.config.Agents.Begun(s); err == nil && m.Origin != nil {
+	if _, m, err := v.config.Agents.OpenTurn(s); err == nil && m.Origin != nil {
 		return m.Origin.Root()
 	}
 	return ""

@@ -103,12 +103,12 @@ func TestStart(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		done   *turn.Done
+		done   *turn.End
 		failed error
 		want   string
 	}{
-		"finished": {&turn.Done{Reply: "42"}, nil, "the sub-agent x7 has finished. Its task was: count"},
-		"stopped":  {&turn.Done{Reply: "41", Stopped: true}, nil, "has been stopped"},
+		"finished": {&turn.End{Reply: "42"}, nil, "the sub-agent x7 has finished. Its task was: count"},
+		"stopped":  {&turn.End{Reply: "41", Stopped: true}, nil, "has been stopped"},
 		"failed":   {nil, errors.New("no " + inboxtest.Secret), "no (hidden)"},
 	} {
 		p, v := open(t, agent.Spawn{AtOnce: 1}, session.State{})

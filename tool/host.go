@@ -61,12 +61,12 @@ func Asks(ctx context.Context) (reply *Reply, ok bool) {
 	return h.Reply, h.Asks
 }
 
-// Later returns the function with which a tool delivers its outcome after Call has
+// Defer returns the function with which a tool delivers its outcome after Call has
 // returned a Result with Pending set. It returns false when the host accepts no late
 // outcomes; the tool must then finish before it returns. The call's context ends with
 // the turn, so the work needs a context of its own (context.WithoutCancel). Call finish
 // once.
-func Later(ctx context.Context) (finish func(chat.Result), ok bool) {
+func Defer(ctx context.Context) (finish func(chat.Result), ok bool) {
 	h, _ := ctx.Value(hostKey{}).(Host)
 	return h.Finish, h.Finish != nil
 }

@@ -136,16 +136,16 @@ func (s *Schema) check(work func()) error {
 		"make it shorter", undone)}}
 }
 
-// Misnamed finds a name in arguments that differs from a property of the schema only in its
+// CheckNames finds a name in arguments that differs from a property of the schema only in its
 // case. Many programs, those in Go among them, read it as that property, which neither the
 // schema nor a rule has checked. The error is a [*Mismatch]. The arguments must be valid.
-func (s *Schema) Misnamed(args json.RawMessage) error {
+func (s *Schema) CheckNames(args json.RawMessage) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
 	var problem string
-	undone := s.check(func() { problem = subschema.Misnamed(s.compiled, value) })
+	undone := s.check(func() { problem = subschema.FindMisnamed(s.compiled, value) })
 	if problem != "" {
 		return &Mismatch{Problems: []string{problem}}
 	}

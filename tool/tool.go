@@ -37,9 +37,9 @@ type Tool interface {
 	Call(ctx context.Context, args json.RawMessage) (chat.Result, error)
 }
 
-// Normalizer is a [Tool] that can write different arguments with one meaning in one form,
-// such as the paths "./a" and "b/../a". Rules judge that form, records show it, and the tool
-// gets it. What cannot be written so stays as it is.
+// Normalizer is a [Tool] that can write different arguments with one meaning in one form, such as
+// the paths "./a" and "b/../a". Rules judge that form, records show it, and the tool gets it.
+// Values that cannot be written so stay as they are.
 type Normalizer interface {
 	Tool
 	Normalize(ctx context.Context, args json.RawMessage) json.RawMessage
@@ -241,9 +241,9 @@ func respell(value any, names map[string]string) any {
 	return value
 }
 
-// MarshalJSON writes the definition as an OpenAI function tool. The bytes
-// depend on nothing but name, description and parameters, so that they are the
-// same from turn to turn and from process to process. What is not UTF-8 is replaced.
+// MarshalJSON writes the definition as an OpenAI function tool. The bytes depend on nothing but
+// name, description and parameters, so that they are the same from turn to turn and from process to
+// process. Invalid UTF-8 is replaced.
 func (d Definition) MarshalJSON() ([]byte, error) {
 	schema := d.Schema()
 	b := make([]byte, 0, len(d.Name)+len(d.Description)+len(schema)+perDefinition)

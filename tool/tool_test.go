@@ -99,13 +99,13 @@ func TestSchemas(t *testing.T) {
 
 func TestHost(t *testing.T) {
 	tool.Report(t.Context(), tool.Progress{Text: "nobody listens"})
-	if _, ok := tool.Later(t.Context()); ok {
+	if _, ok := tool.Defer(t.Context()); ok {
 		t.Error("there is nobody to finish for")
 	}
 	var seen []string
 	ctx := tool.WithHost(t.Context(), tool.Host{Progress: func(p tool.Progress) { seen = append(seen, p.Text) }, Finish: func(r chat.Result) { seen = append(seen, r.Text) }})
 	tool.Report(ctx, tool.Progress{Text: "a"})
-	finish, _ := tool.Later(ctx)
+	finish, _ := tool.Defer(ctx)
 	finish(tool.Text("b"))
 	if strings.Join(seen, "") != "ab" {
 		t.Errorf("%v", seen)
@@ -137,7 +137,7 @@ func TestMisnamed(t *testing.T) {
 			t.Fatalf("%s: %v", schema, err)
 		}
 		for args, want := range cases {
-			if err := s.Misnamed(json.RawMessage(args)); (err != nil) != want {
+			if err := s.CheckNames(json.RawMessage(args)); (err != nil) != want {
 				t.Errorf("%s with %s: %v", schema, args, err)
 			}
 		}

@@ -179,7 +179,7 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 	if err := schema.Validate(args); err != nil {
 		return err
 	}
-	return schema.Misnamed(args)
+	return schema.CheckNames(args)
 }
 
 // allowSkill judges the activation of a skill, or the reading of one of its files.
@@ -211,7 +211,7 @@ func (g *gate) judge(ctx context.Context, a rules.Attempt, record audit.Decision
 	asked := d.Effect == rules.Ask && a.Entry != nil && g.waits
 	if asked {
 		digest := digestOf(a.Arguments)
-		// What the arguments mean may have changed since a person saw them: a link leads
+		// The meaning of the arguments may have changed since a person saw them: a link leads
 		// elsewhere now, say. Then the person is asked again.
 		if answer == nil || answer.Approved && answer.Lasts == session.Once && answer.Digest != "" && answer.Digest != digest {
 			return &Awaits{session.Await{

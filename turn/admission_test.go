@@ -265,7 +265,7 @@ func TestCommandRules(t *testing.T) {
 // TestSecrets: no result of a tool contains a secret, in any form, late or as an error.
 func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
-	var known secret.Known
+	var known secret.Set
 	if err := known.Set("test", key); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestSecrets(t *testing.T) {
 		if c.City == "error" {
 			return chat.Result{}, errors.New("401 for " + key)
 		}
-		if finish, ok := tool.Later(ctx); ok {
+		if finish, ok := tool.Defer(ctx); ok {
 			finish(tool.Text("late " + key))
 		}
 		data, _ := json.Marshal(map[string]string{"key": key})
@@ -329,7 +329,7 @@ func TestSecrets(t *testing.T) {
 // not rebuilt because of that.
 func TestStoredSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
-	var known secret.Known
+	var known secret.Set
 	if err := known.Set("test", key); err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func BenchmarkCall(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var known secret.Known
+	var known secret.Set
 	for i := range 50 {
 		if err := known.Set(fmt.Sprint(i), secret.Value(fmt.Sprintf("sk-proj-%d-0123456789abcdef", i))); err != nil {
 			b.Fatal(err)

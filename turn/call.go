@@ -268,7 +268,7 @@ func (c *calls) runAll(jobs []*job) {
 	slow := time.NewTimer(markAfter)
 	defer slow.Stop()
 	exec := c.executor()
-	defer func() { c.conv.charge(c.desk.Used(), c.front.runner.model.Info().Price) }()
+	defer func() { c.conv.charge(c.desk.TakeUsage(), c.front.runner.model.Info().Price) }()
 	for _, j := range jobs {
 		if j.meta != nil { // it changes the turn
 			slow.Stop()

@@ -33,7 +33,7 @@ type conversation struct {
 	opened  bool // the turn has begun, so that it is to be closed if it fails
 	stopped bool
 	next    Step // as far as it is known: its first message, which the inbox has until then, and how it ends the turn
-	done    Done
+	done    End
 }
 
 // suspended reports whether the host leaves the turn open.

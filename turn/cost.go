@@ -27,7 +27,7 @@ type costs struct {
 // Without a cache r and w are 1, and declaring is as cheap as the smaller request.
 func (f *front) costs(declared, kept *selection.Selection) costs {
 	info := f.runner.model.Info()
-	read, write := info.Price.Cached()
+	read, write := info.Price.CacheShares()
 	if info.CacheLife == 0 {
 		read, write = 1, 1
 	}

@@ -178,7 +178,7 @@ func (w *flow) proceed() bool {
 			return w.enter(to, why)
 		}
 	}
-	if limit, all := c.in.Plan.Reached(f); limit != "" {
+	if limit, all := c.in.Plan.ReachedLimit(f); limit != "" {
 		return w.exhaust(limit, all)
 	}
 	return c.emit(Event{Phase: w.phase()})
@@ -217,9 +217,9 @@ func (w *flow) breaks(why string, rounds int) bool {
 // the turn goes on.
 func (w *flow) reply(answer chat.Message) bool {
 	f := w.conv.state.Flow
-	workflow.Replied(f, answer.Text)
+	workflow.NoteReply(f, answer.Text)
 	to, why := w.nextPhase(workflow.MaxBroken) // the model has done what it could
-	limit, all := w.conv.in.Plan.Reached(f)
+	limit, all := w.conv.in.Plan.ReachedLimit(f)
 	switch {
 	case to != "":
 		return w.enter(to, why, answer)
@@ -281,7 +281,7 @@ func (w *flow) finishPhase(args json.RawMessage) chat.Result {
 	}
 	f.Leave, f.Why = v.To, v.Why
 	if summary != "" {
-		workflow.Replied(f, summary)
+		workflow.NoteReply(f, summary)
 	}
 	return tool.Text(fmt.Sprintf("The phase %s is finished. Next: %s.", f.Phase, v.To))
 }

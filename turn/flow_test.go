@@ -117,7 +117,7 @@ func TestNothingGoesOnBehindAPhase(t *testing.T) {
 	t.Parallel()
 	r := catalog.NewRegistry(nil)
 	deploy := tool.Func(tool.Definition{Name: "deploy"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
-		if finish, ok := tool.Later(ctx); ok {
+		if finish, ok := tool.Defer(ctx); ok {
 			finish(tool.Failure("no room"))
 			return chat.Result{Text: "deploying", Pending: true}, nil
 		}
@@ -161,6 +161,7 @@ func TestBrokenCondition(t *testing.T) {
 	call := func(n int) fake.Step {
 		return fake.Step{Calls: []chat.Call{fake.Call(fmt.Sprint("c", n), "cover", fmt.Sprintf(`{"try":%d}`, n))}}
 	}
+	plain := tool.Func(tool.Definition{Name: "plain", Risk: tool.Read}, func(context.Context, struct{}) (string, error) { return "81 %", nil })
 	finish := fake.Step{Calls: []chat.Call{fake.Call("f", "finish_phase", `{"summary":"it is 81 %"}`)}}
 	reply := fake.Step{Text: "It is 81 %."}
 	for name, c := range map[string]struct {
@@ -171,6 +172,7 @@ func TestBrokenCondition(t *testing.T) {
 	}{
 		"a reply ends it":        {"results.cover.data.branch > 80", "", []fake.Step{call(1), reply, reply}, workflow.Failed, "no such overload", 2, 1},
 		"finish_phase ends it":   {"results.cover.data.brunch > 80", "", []fake.Step{call(1), finish, reply}, workflow.Failed, "no such key: brunch", 2, 1},
+		"a text without data":    {"results.plain.data.line > 80", "", []fake.Step{{Calls: []chat.Call{fake.Call("p", "plain", "{}")}}, reply, reply}, workflow.Failed, "no such key: data", 2, 1},
 		"only when finished":     {"finished && results.cover.data.branch > 80", "", []fake.Step{call(1), finish, reply}, workflow.Failed, "no such overload", 2, 1},
 		"three rounds of calls":  {"results.cover.data.branch > 80", "", []fake.Step{call(1), call(2), call(3), call(4)}, workflow.Failed, "no such overload", 3, 1},
 		"otherwise is the way":   {"results.cover.data.branch > 80", "report", []fake.Step{call(1), reply, {Text: "reported"}}, workflow.Done, "", 3, 1},
@@ -179,7 +181,7 @@ func TestBrokenCondition(t *testing.T) {
 		"not there, and a limit": {"results.other.data.line > 80", "", []fake.Step{reply, reply, reply, reply, reply}, workflow.Limit, "may have 5 rounds", 5, 0},
 	} {
 		r := catalog.NewRegistry(nil)
-		if err := r.Register(cover); err != nil {
+		if err := r.Register(cover, plain); err != nil {
 			t.Fatal(err)
 		}
 		set, err := workflow.Compile(workflow.Workflow{Name: "w", Phases: []workflow.Phase{

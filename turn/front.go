@@ -43,7 +43,7 @@ func (f *front) owns(name string) bool {
 // called returns a call as the model made it with the tool that it means. Some models call the
 // client's tools with call_tool, too.
 func (f *front) called(c chat.Call) chat.Call {
-	c = f.desk.Called(c)
+	c = f.desk.FromModel(c)
 	if c.Name != selection.CallTool || c.Client {
 		return c
 	}
@@ -89,8 +89,8 @@ func (f *front) build(history []chat.Message, question chat.Message) ([]chat.Mes
 	return built.Messages, err
 }
 
-// cleaned is a text with and without the secrets that were known.
-type cleaned struct {
+// cleanText is a text with and without the secrets that were known.
+type cleanText struct {
 	from    string
 	secrets secret.Redactor
 	text    string
@@ -104,7 +104,7 @@ func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
 	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
 		return last.text
 	}
-	c := &cleaned{text, secrets, secrets.Text(text)}
+	c := &cleanText{text, secrets, secrets.Text(text)}
 	r.clean[strategy].Store(c)
 	return c.text
 }
@@ -137,14 +137,14 @@ func (f *front) question() model.Request {
 	own := f.desk.Tools()
 	req.Tools = slices.Grow(req.Tools, len(declared)+len(own))
 	for _, e := range declared {
-		req.Tools = append(req.Tools, f.desk.Shown(e.Definition))
+		req.Tools = append(req.Tools, f.desk.ToModel(e.Definition))
 	}
 	if len(own) > 0 {
 		req.Tools = append(req.Tools, own...)
 		req.Required, req.Only, req.Serial = f.desk.Required, f.desk.Only, f.desk.Serial
 	}
 	for _, e := range f.selected.Deferred {
-		req.Deferred = append(req.Deferred, f.desk.Shown(e.Definition))
+		req.Deferred = append(req.Deferred, f.desk.ToModel(e.Definition))
 	}
 	req.Deferred = append(req.Deferred, f.desk.Deferred()...)
 	for _, m := range f.selected.Ranked {

@@ -147,10 +147,9 @@ func (f *front) learn(err error, bytes int) {
 // minResult is how many bytes are left of a result that must become shorter.
 const minResult = 1000
 
-// squeeze makes the messages of the next request fit into room bytes, if it can: it
-// leaves out older messages, and then shortens results of the turn, the oldest first.
-// It reports whether it changed anything. What is stored stays as it is, but for the
-// place where the next turns begin.
+// squeeze makes the messages of the next request fit into room bytes, if it can: it leaves out
+// older messages, and then shortens results of the turn, the oldest first. It reports whether it
+// changed anything. Stored messages stay as they are, but for the place where the next turns begin.
 func (f *front) squeeze(room int) (changed bool) {
 	c := f.conv
 	own := slices.Clone(c.sent[lastQuestion(c.sent):])

@@ -31,8 +31,8 @@ func (o Outcome) Storable() *Outcome {
 	return &o
 }
 
-// Lost returns the outcome of a call whose process ended.
-func Lost(a session.Await) Outcome {
+// LostOutcome returns the outcome of a call whose process ended.
+func LostOutcome(a session.Await) Outcome {
 	return Outcome{Call: chat.Call{ID: a.Call, Name: a.Tool}, Result: tool.Failure("the program that ran it ended; what it did is unknown")}
 }
 
@@ -55,11 +55,11 @@ func (o Outcome) Note() string {
 	return text
 }
 
-// Arrived is for a host that runs no turn for the outcome. It returns what to store: the
+// Apply is for a host that runs no turn for the outcome. It returns what to store: the
 // new state of the session, and a message with the outcome. While a turn is open, a
 // message would come between its calls and their results, so the state keeps the outcome
 // until the turn ends. An outcome that the session does not await changes nothing.
-func (o Outcome) Arrived(s session.State, now time.Time) (session.State, []chat.Message) {
+func (o Outcome) Apply(s session.State, now time.Time) (session.State, []chat.Message) {
 	if !s.Waits(o.Call.ID, session.Outcome) {
 		return s, nil
 	}

@@ -322,7 +322,7 @@ func TestRankingPanics(t *testing.T) {
 	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Pinned: []string{"send_mail"}}).WithVectors([][]float32{{1, 0}, {0, 1}, {1, 0}}) // one too many
 	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "send_mail", `{"city":"a"}`)}}, fake.Step{Text: "sent"}, fake.Step{Text: "sunny"})
 	var out bytes.Buffer
-	log := panics.Counted(slog.New(slog.NewTextHandler(&out, nil)))
+	log := panics.CountIn(slog.New(slog.NewTextHandler(&out, nil)))
 	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: &meanings{}, Log: log}), m}
 	o := run(b, t.Context(), turn.Input{Text: "umbrella?"})
 	if o.err != nil || len(o.results()) != 1 || o.results()[0].Failed {

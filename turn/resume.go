@@ -156,7 +156,7 @@ func apart(s session.Session) []session.Await {
 	}
 	for _, call := range unanswered(s.Messages) {
 		if a := awaited(list, call.ID); a != nil && n < maxApart {
-			a.Apart = &session.Apart{Call: call, Request: s.Turn.Request}
+			a.Apart = &session.ApartCall{Call: call, Request: s.Turn.Request}
 			n++
 		}
 	}

@@ -69,13 +69,13 @@ func StopSubAgents(s session.State, now time.Time) (state session.State, told []
 		return s, nil, nil
 	}
 	text := fmt.Sprintf("[system: sub-agents that were stopped before they had a result: %d]", len(stopped))
-	state, told = Beside(state, chat.Message{Role: chat.User, Note: text, User: stopped[0].User, Channel: identity.System, Time: now})
+	state, told = AddMessages(state, chat.Message{Role: chat.User, Note: text, User: stopped[0].User, Channel: identity.System, Time: now})
 	return state, told, stopped
 }
 
-// Beside is for a host that adds messages to a session without a turn. It returns what to
+// AddMessages is for a host that adds messages to a session without a turn. It returns what to
 // store. No turn may be open.
-func Beside(s session.State, list ...chat.Message) (session.State, []chat.Message) {
+func AddMessages(s session.State, list ...chat.Message) (session.State, []chat.Message) {
 	return counted(s, list)
 }
 

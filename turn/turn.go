@@ -88,10 +88,9 @@ type Config struct {
 	// Audit records each decision about a call, with the arguments. It must return at
 	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
-	// Secrets are redacted from what tools return before the model, the user or a store
-	// sees it. What a model says is streamed unchanged: it never saw a secret. Nil
-	// knows none.
-	Secrets *secret.Known
+	// Secrets are redacted from what tools return before the model, the user or a store sees it.
+	// The words of a model are streamed unchanged: it never saw a secret. Nil knows none.
+	Secrets *secret.Set
 	// Chooser decides which tools and skills come first when the recommender's rules
 	// are unsure; nil leaves it to the rules.
 	Chooser *chooser.Chooser
@@ -119,9 +118,9 @@ type Runner struct {
 	config   Config
 	broken   *breaks
 	offers   *offered.Chooser
-	others   sync.Map                                   // of *Runner, by the models that phases name
-	learned  atomic.Int64                               // the model's window, as the provider stated it; 0 when it did not
-	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
+	others   sync.Map                                     // of *Runner, by the models that phases name
+	learned  atomic.Int64                                 // the model's window, as the provider stated it; 0 when it did not
+	clean    [prompt.Custom + 1]atomic.Pointer[cleanText] // by strategy: the last system prompt
 }
 
 // New returns a runner that asks m. It gets a selector for each turn, so that a turn
@@ -249,7 +248,7 @@ type Event struct {
 	// Step has become part of the conversation. Store it before the next event is read.
 	Step *Step
 	// Done ends the turn.
-	Done *Done
+	Done *End
 }
 
 // Progress is how far a running call has come.
@@ -267,7 +266,7 @@ type Step struct {
 	Messages []chat.Message
 	// Done or Failed is set in the last step: how the turn ends, or that it waits. The
 	// same comes again as an event, or as an error, once the step is stored.
-	Done   *Done
+	Done   *End
 	Failed error
 	// Taken is the ID of the message in the host's inbox that the step takes into the
 	// turn; 0 means none.
@@ -283,8 +282,8 @@ type Interjection struct {
 	Item  int64
 }
 
-// Done tells how a turn ended.
-type Done struct {
+// End tells how a turn ended.
+type End struct {
 	// Reply is the answer to the user.
 	Reply string `json:"reply"`
 	// Stop says why the model's last answer ended.
@@ -600,7 +599,7 @@ func (t *run) listen() (answer chat.Message, err error) {
 		if e.Usage != nil {
 			info := t.front.runner.model.Info()
 			c.charge(*e.Usage, info.Price)
-			answer.Spent = model.Spent(info, *e.Usage, c.done.CacheBreaks, began)
+			answer.Spent = model.ExpenseOf(info, *e.Usage, c.done.CacheBreaks, began)
 		}
 		if e.Stop != "" {
 			c.done.Ended = e.Ended

@@ -60,7 +60,7 @@ func newBench(tb testing.TB, cfg turn.Config, sel selection.Config, tools []tool
 type outcome struct {
 	events []string
 	steps  []turn.Step
-	done   *turn.Done
+	done   *turn.End
 	err    error
 }
 
@@ -629,7 +629,7 @@ func TestProgressAndLateOutcome(t *testing.T) {
 	late := make(chan chat.Result, 1)
 	report := tool.Func(tool.Definition{Name: "report"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
 		tool.Report(ctx, tool.Progress{Text: "half", Done: 1, Total: 2})
-		finish, ok := tool.Later(ctx)
+		finish, ok := tool.Defer(ctx)
 		if !ok {
 			return tool.Text("at once"), nil
 		}

@@ -263,7 +263,7 @@ func TestOutcomeDuringATurn(t *testing.T) {
 		o := turn.Outcome{Call: chat.Call{ID: "0", Name: "slow"}, Result: tool.Text("late")}
 		for range 2 { // the second one is not awaited any more
 			var told []chat.Message
-			if s.State, told = o.Arrived(s.State, time.Time{}); len(told) > 0 || turn.PhaseOf(s) != turn.Waiting {
+			if s.State, told = o.Apply(s.State, time.Time{}); len(told) > 0 || turn.PhaseOf(s) != turn.Waiting {
 				t.Fatalf("%s: %d messages, %s", name, len(told), turn.PhaseOf(s))
 			}
 		}

@@ -21,7 +21,7 @@ const (
 	MaxFiles = 100
 )
 
-// Begin returns a run in the first phase; in none if the workflow is [Gone].
+// Begin returns a run in the first phase; in none if the workflow is [MissingPlan].
 func (p *Plan) Begin(input, target string, params map[string]string) *session.Flow {
 	if len(p.Phases) == 0 {
 		return &session.Flow{Workflow: p.Name, Input: cut(input), Target: target, Params: params}
@@ -82,8 +82,8 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), MaxText)], "")
 }
 
-// Replied notes an answer of the model that made no calls.
-func Replied(f *session.Flow, text string) { f.Reply = cut(text) }
+// NoteReply notes an answer of the model that made no calls.
+func NoteReply(f *session.Flow, text string) { f.Reply = cut(text) }
 
 // Finish is a call of finish_phase: the model says that it has finished. Next is the phase
 // that it asks for, which may be empty.
@@ -143,11 +143,14 @@ func (p *Plan) Judge(f *session.Flow, finish *Finish) (v Verdict) {
 }
 
 // absent reports whether a condition failed because what it reads is not there yet: a tool was not
-// called, gave no data or failed.
+// called, or failed.
 func absent(f *session.Flow, c *rules.Condition, err error) bool {
 	key, missing := strings.CutPrefix(err.Error(), "no such key: ")
-	if !missing || key == "data" {
-		return missing
+	if !missing {
+		return false
+	}
+	if key == "data" { // a text that is not JSON has none, and one that is too long
+		return !dataless(c, "results", f.Results) && !dataless(c, "earlier", f.Earlier)
 	}
 	for _, variable := range []string{"results", "earlier", "disk", "visits", "params"} {
 		names, all := c.Names(variable)
@@ -161,6 +164,15 @@ func absent(f *session.Flow, c *rules.Condition, err error) bool {
 		}
 	}
 	return false
+}
+
+// dataless reports whether a condition names a tool that has succeeded, and gave no data.
+func dataless(c *rules.Condition, variable string, of map[string]session.Evidence) bool {
+	names, _ := c.Names(variable)
+	return slices.ContainsFunc(names, func(tool string) bool {
+		e, there := of[tool]
+		return there && !e.Failed && len(e.Data) == 0
+	})
 }
 
 // facts are the values of [Variables].
@@ -191,9 +203,9 @@ func values(of map[string]session.Evidence) map[string]any {
 	return all
 }
 
-// Reached returns the limit of the visit or of the run that is reached; empty means none.
+// ReachedLimit returns the limit of the visit or of the run that is reached; empty means none.
 // All reports that it is one of the run, after which no phase can begin.
-func (p *Plan) Reached(f *session.Flow) (limit string, all bool) {
+func (p *Plan) ReachedLimit(f *session.Flow) (limit string, all bool) {
 	if most := p.Rounds(); f.Rounds >= most {
 		return fmt.Sprintf("the workflow %s may have %d rounds", p.Name, most), true
 	}

@@ -21,8 +21,8 @@ func Ending(lang string, f *session.Flow) string {
 	return text + " " + strings.ToUpper(f.Reason[:1]) + f.Reason[1:] + "."
 }
 
-// Ended is Ending for somebody who asks about a run of long ago.
-func Ended(lang string, f *session.Flow) string {
+// PastEnding is Ending for somebody who asks about a run of long ago.
+func PastEnding(lang string, f *session.Flow) string {
 	if lang == phrase.Chinese {
 		return phrase.In(lang, "The workflow %s ended: %s.", f.Workflow, phrase.Word(lang, f.Outcome))
 	}

@@ -136,9 +136,9 @@ type Plan struct {
 	disk       fs.FS
 }
 
-// Gone returns the plan of a workflow that does not exist any more. It has no phase, so a run
+// MissingPlan returns the plan of a workflow that does not exist any more. It has no phase, so a run
 // of it fails and says why.
-func Gone(name string) *Plan { return &Plan{Workflow: Workflow{Name: name}} }
+func MissingPlan(name string) *Plan { return &Plan{Workflow: Workflow{Name: name}} }
 
 // In returns the plan with the files that its conditions read as disk; nil means none. The
 // files must not lead out of their folder, and opening one must not wait: os.Root's do the

@@ -190,7 +190,7 @@ func TestAlwaysEnds(t *testing.T) {
 		f := p.Begin("", "", nil)
 		steps := 0
 		for ; f.Runs() && steps < 10_000; steps++ {
-			if limit, all := p.Reached(f); limit != "" {
+			if limit, all := p.ReachedLimit(f); limit != "" {
 				if ph, _ := p.Phase(f.Phase); all || ph.Otherwise == "" {
 					workflow.End(f, workflow.Limit, limit)
 				} else {
@@ -206,7 +206,7 @@ func TestAlwaysEnds(t *testing.T) {
 			case 1:
 				finish = &workflow.Finish{}
 			default:
-				workflow.Replied(f, "done")
+				workflow.NoteReply(f, "done")
 			}
 			if v := p.Judge(f, finish); v.To != "" {
 				p.Enter(f, v.To, v.Why)

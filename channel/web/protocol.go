@@ -59,7 +59,7 @@ type file struct {
 
 // event is what clients get.
 type event struct {
-	Type    string   `json:"type"` // welcome, message, typing, ack or error
+	Type    string   `json:"type"` // welcome, message, calls, typing, ack or error
 	User    string   `json:"user,omitempty"`
 	Stream  string   `json:"stream,omitempty"`
 	Key     string   `json:"key,omitempty"`
@@ -72,11 +72,15 @@ type event struct {
 	Text    string   `json:"text,omitempty"`
 	Files   []string `json:"files,omitempty"`
 	Buttons []button `json:"buttons,omitempty"`
+	Calls   []call   `json:"calls,omitempty"`
 	Time    string   `json:"time,omitempty"`
 	Code    string   `json:"code,omitempty"`
 }
 
 func (m *message) event() event {
+	if len(m.Calls) > 0 {
+		return event{Type: "calls", ID: m.name(), Seq: m.Seq, ReplyTo: m.ReplyTo, Calls: m.Calls, Time: m.Time.Format(time.RFC3339)}
+	}
 	from := "agent"
 	if m.Mine {
 		from = "you"
@@ -240,7 +244,9 @@ func (t *talk) begin(ctx context.Context, client string) (id int64, known bool, 
 	if slices.ContainsFunc(t.record.Messages, func(m message) bool { return m.Mine && m.Client == client }) {
 		return 0, true, nil
 	}
-	return t.next(), false, nil
+	id = t.next()
+	t.last++ // of the calls that are made for it
+	return id, false, nil
 }
 
 // filesOf decodes the files of a message.

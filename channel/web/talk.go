@@ -38,6 +38,7 @@ type message struct {
 	Text    string    `json:"text"`
 	Files   []string  `json:"files,omitempty"` // their names
 	Buttons []button  `json:"buttons,omitempty"`
+	Calls   []call    `json:"calls,omitempty"` // nobody said anything then
 	Key     string    `json:"key,omitempty"`
 	Time    time.Time `json:"time"`
 }
@@ -177,6 +178,9 @@ func (r *record) trim() {
 		size += len(m.Text) + 256
 		for _, b := range m.Buttons {
 			size += len(b.Label) + len(b.Text)
+		}
+		for _, c := range m.Calls {
+			size += len(c.Name) + len(c.Arguments) + len(c.Result) + 64
 		}
 		if i < len(r.Messages)-1 && size > maxBytes || len(r.Messages)-i > maxMessages {
 			r.Messages = slices.Delete(r.Messages, 0, i+1)

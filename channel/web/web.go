@@ -57,6 +57,9 @@ type Config struct {
 	// Page serves a ready chat page to browsers that open the channel's address. It may connect
 	// like the page of a site in Origins, and these may frame it.
 	Page bool
+	// Calls says who is shown the calls of tools, with their arguments and results: [CallsPeople], which
+	// is the default, [CallsAll] or [CallsNone].
+	Calls string
 	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
 	// them. Beside them, an eighth wait for those who have not said who they are; of more, the one
 	// that has waited for longest ends.
@@ -84,11 +87,12 @@ type Channel struct {
 }
 
 var (
-	_ channel.Channel = (*Channel)(nil)
-	_ channel.Editor  = (*Channel)(nil)
-	_ channel.Typer   = (*Channel)(nil)
-	_ channel.Webhook = (*Channel)(nil)
-	_ channel.Origins = (*Channel)(nil)
+	_ channel.Channel  = (*Channel)(nil)
+	_ channel.Editor   = (*Channel)(nil)
+	_ channel.Typer    = (*Channel)(nil)
+	_ channel.Webhook  = (*Channel)(nil)
+	_ channel.Origins  = (*Channel)(nil)
+	_ channel.Unfolder = (*Channel)(nil)
 )
 
 // New checks a configuration and connects to nothing.
@@ -98,6 +102,9 @@ func New(c Config) (*Channel, error) {
 	}
 	if c.Guests && len(c.Origins) == 0 && !c.Page {
 		return nil, errors.New("guests come from pages: list the sites in origins, as in https://shop.example.com, or set page: true for the ready one")
+	}
+	if c.Calls = cmp.Or(c.Calls, CallsPeople); !slices.Contains([]string{CallsPeople, CallsAll, CallsNone}, c.Calls) {
+		return nil, fmt.Errorf("calls is people, all or none, not %q", c.Calls)
 	}
 	for i, s := range c.Secrets {
 		if len(s) < minSecret {

@@ -21,7 +21,7 @@ func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 		}
 		g.silent = true
 		_ = g.with(cmd.Context(), false, func(c *client.Client) error { // an error would only disturb the line
-			found = client.Beginning(text, list(c, cmd.Context()))
+			found = client.WithPrefix(text, list(c, cmd.Context()))
 			return nil
 		})
 		return found, cobra.ShellCompDirectiveNoFileComp

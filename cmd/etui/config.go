@@ -181,7 +181,7 @@ func validateConfig(ctx context.Context, at *place) error {
 	}
 	var errs []error
 	catalog := b.Engine.Catalog()
-	errs = append(errs, b.Misnamed.Unknown...)
+	errs = append(errs, b.Mistakes.Unknown...)
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {
 			errs = append(errs, phrase.Errorf("the parameters of tool %s are %w", e.Definition.Name, err))
@@ -193,12 +193,12 @@ func validateConfig(ctx context.Context, at *place) error {
 	skills, rules := len(b.Skills().Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
 	if at.JSON {
 		warnings := []string{}
-		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
+		for _, warning := range slices.Concat(b.Mistakes.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
 		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
-	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
+	for _, warning := range slices.Concat(b.Mistakes.Later, b.Warnings, b.Failures()) {
 		phrase.Fprintf(at.Err, at.Language, "warning: %v\n", warning)
 	}
 	what := phrase.In(at.Language, "%s is valid", filepath.Base(w.File))
@@ -210,7 +210,7 @@ func validateConfig(ctx context.Context, at *place) error {
 }
 
 // validateUnconfirmed checks what can be checked without using anything of the configuration.
-func validateUnconfirmed(at *place, w *workdir.Workspace, waits *trust.Unconfirmed) error {
+func validateUnconfirmed(at *place, w *workdir.Workspace, waits *trust.UnconfirmedError) error {
 	if _, err := rulebook.Compile(w.Config); err != nil {
 		return err
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/cmd/internal/app"
 	"github.com/etui-run/etui/cmd/internal/doctor"
+	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/phrase"
 	"github.com/spf13/cobra"
@@ -58,6 +60,9 @@ func examine(ctx context.Context, at *place) []doctor.Finding {
 	w, waits, err := at.read(ctx)
 	switch {
 	case err != nil:
+		if running, failed := workdir.OpenRunning(at.dir, at.config, os.Environ(), err); failed == nil && !at.demo {
+			return append(report, doctor.Running(ctx, lang, running, err)...)
+		}
 		return append(report, doctor.Finding{Check: "configuration", Says: phrase.Say(lang, err)})
 	case waits != nil:
 		return append(report,
@@ -90,9 +95,9 @@ func describeReport(lang string, report []doctor.Finding, width int) string {
 		case f.Section == doctor.Gap:
 			mark = "!   "
 		}
-		b.WriteString(terminal.Hanging(mark+"  "+terminal.Padded(phrase.Word(lang, f.Check), 13)+" ", f.Says, width))
+		b.WriteString(terminal.Hang(mark+"  "+terminal.Pad(phrase.Word(lang, f.Check), 13)+" ", f.Says, width))
 		if f.Do != "" {
-			b.WriteString(terminal.Hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
+			b.WriteString(terminal.Hang(strings.Repeat(" ", 17)+"→  ", f.Do, width))
 		}
 	}
 	return b.String()

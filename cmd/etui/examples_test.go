@@ -107,6 +107,7 @@ func exchanges() []struct{ pattern, path, body string } {
 		{"POST /admin/configuration/preview", "/admin/configuration/preview", `{"text":"{text}# A comment.\n","base":""}`},
 		{"PUT /admin/configuration", "/admin/configuration", `{"text":"{text}# A comment.\n","base":"{base}"}`},
 		{"POST /admin/configuration/undo", "/admin/configuration/undo", `{"text":"","base":"{base}"}`},
+		{"POST /admin/tools/{name}/{change}", "/admin/tools/get_weather/disable", `{"base":"{base}"}`},
 
 		{"GET /v1/models", "/v1/models", ""},
 		{"GET /v1/models/{id}", "/v1/models/main", ""},
@@ -255,7 +256,7 @@ func examplesGateway(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), w, app.Config{Secrets: &secret.Known{}, Version: "v1.0.0", Log: slog.New(slog.DiscardHandler), Stored: true, Records: true})
+	a, err := app.New(t.Context(), w, app.Config{Secrets: &secret.Set{}, Version: "v1.0.0", Log: slog.New(slog.DiscardHandler), Stored: true, Records: true})
 	if err != nil {
 		t.Fatal(err)
 	}

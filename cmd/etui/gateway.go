@@ -46,7 +46,7 @@ func (g *gateway) using(ctx context.Context, use app.Config, ask func(*client.Cl
 		return err
 	}
 	key := string(w.Config.API.Key)
-	if i := w.Running(); i.URL != "" {
+	if i := w.Instance(); i.URL != "" {
 		c := client.New(i.URL, i.Admin, cmp.Or(i.Key, key))
 		c.Workspace = w.Dir
 		return f(c)
@@ -71,7 +71,7 @@ func (g *gateway) using(ctx context.Context, use app.Config, ask func(*client.Cl
 			err = phrase.Errorf("closing: %w", closing)
 		}
 	}()
-	c := client.Here(e.HTTP, key)
+	c := client.Local(e.HTTP, key)
 	c.Workspace = w.Dir
 	return f(c)
 }

@@ -196,7 +196,7 @@ loaded if a variable is unset, empty or contains a line break, or if it is one o
 
 `
 
-const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools.builtin: false`" + `. ` + "`tools.disabled`" + ` switches single tools or groups off, and
+const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools.builtin: false`" + `. ` + "`tools.disabled`" + ` switches single tools or groups off, without a restart, and
 [visibility](visibility.md) decides who may see which. A question gets only the tools that it needs. All of them are [plain Go functions](tools-in-go.md).
 
 - **Files**: the tools read and write in the workspace, and also read in skill folders and [folders beside the workspace](#folders-beside-the-workspace). They follow links inside the workspace only, and do not read devices, pipes and

@@ -76,7 +76,7 @@ Answers that need a key say to browsers that no page may show them in a frame, a
 
 ## Approvals
 
-` + "`GET /api/approvals`" + ` lists what a person may answer. Each has an ` + "`id`" + `, the ` + "`tool`" + `, its ` + "`risk`" + `, the ` + "`arguments`" + ` without secrets, who asks (` + "`user`" + `), where (` + "`channel`" + `, ` + "`chat`" + `, ` + "`session`" + `) and when it
+` + "`GET /api/approvals`" + ` lists what a person may answer, and with ` + "`theirs`" + ` the person's own calls that others answer (` + "`asked`" + `). Each has an ` + "`id`" + `, the ` + "`tool`" + `, its ` + "`risk`" + `, the ` + "`arguments`" + ` without secrets, who asks (` + "`user`" + `), where (` + "`channel`" + `, ` + "`chat`" + `, ` + "`session`" + `) and when it
 expires (` + "`until`" + `); a question has ` + "`question`" + ` and ` + "`choices`" + ` instead. ` + "`POST /api/approvals/{id}`" + ` takes one decision, and refuses a body without one:
 
 | body | means |

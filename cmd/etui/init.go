@@ -111,6 +111,7 @@ func askStarter(ctx context.Context, at *place, q *terminal.Questions) (s config
 	if s.Instructions, err = q.Ask(ctx, at.Say("What does the agent do?"), at.Say("You help with the files in this folder."), nil); err != nil {
 		return s, "", err
 	}
+	s.Language = at.Language
 	provider, model := app.Provider(os.Getenv)
 	s.Provider, err = q.Ask(ctx, at.Say("Which model: offline, openai, anthropic, gemini, ollama, or a URL?"), provider, func(answer string) error {
 		u, err := url.Parse(answer)
@@ -140,12 +141,12 @@ func askStarter(ctx context.Context, at *place, q *terminal.Questions) (s config
 		}
 		absent = app.Absent(at.Language, offered, s.Model)
 	}
-	writes, err := q.Ask(ctx, at.Say("May the agent change files here and run programs, isolated in a sandbox?"), "yes", func(answer string) error {
+	writes, err := q.Ask(ctx, at.Say("May the agent change files here and run programs, isolated in a sandbox?"), at.Say("yes"), func(answer string) error {
 		if answer != "yes" && answer != "no" {
 			return config.Usagef("%q is not yes or no", answer)
 		}
 		return nil
 	})
-	s.ReadOnly = writes == "no"
+	s.ReadOnly = writes == "no" // the usual answer is yes
 	return s, absent, err
 }

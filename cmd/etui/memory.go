@@ -70,7 +70,7 @@ func describeMemory(lang string, r recall.Remembered) string {
 	phrase.Fprintf(&b, lang, "%s remembers of %s:\n", r.Agent, of)
 	part := func(heading, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			b.WriteString("\n" + heading + "\n" + terminal.Indented("  ", text, terminal.Width()))
+			b.WriteString("\n" + heading + "\n" + terminal.Indent("  ", text, terminal.Width()))
 		}
 	}
 	part(phrase.Word(lang, "Memory"), r.Text)
@@ -84,13 +84,13 @@ func describeMemory(lang string, r recall.Remembered) string {
 	return b.String()
 }
 
-func describeRecalled(lang string, r api.Recalled) string {
+func describeRecalled(lang string, r api.MemoryMatches) string {
 	if len(r.Found) == 0 {
 		return phrase.In(lang, "Nothing was found.\n")
 	}
 	var b strings.Builder
 	for _, f := range r.Found {
-		b.WriteString(printable.Text(f.From) + "\n" + terminal.Indented("  ", f.Text, terminal.Width()) + "\n")
+		b.WriteString(printable.Text(f.From) + "\n" + terminal.Indent("  ", f.Text, terminal.Width()) + "\n")
 	}
 	return b.String()
 }
@@ -108,9 +108,9 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 		return err
 	}
 	if text == r.Text {
-		return c.Print(api.Edited{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
+		return c.Print(api.MemoryText{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
 	}
-	var e api.Edited
+	var e api.MemoryText
 	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
 		return err
 	}

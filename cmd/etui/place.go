@@ -22,7 +22,7 @@ import (
 // place is where the state is: the workspace that the flags name, or that of the demo.
 type place struct {
 	*terminal.Console
-	secrets *secret.Known
+	secrets *secret.Set
 	dir     string
 	config  string // the configuration file
 	demo    bool
@@ -64,7 +64,7 @@ func (at *place) openRunning(ctx context.Context) (*workdir.Workspace, error) {
 // asking opens a workspace. It asks the person at the terminal if nobody has confirmed it.
 func (at *place) asking(ctx context.Context, open func() (*workdir.Workspace, error)) (*workdir.Workspace, error) {
 	w, err := open()
-	if unconfirmed := (*trust.Unconfirmed)(nil); errors.As(err, &unconfirmed) && at.confirms(ctx, unconfirmed) {
+	if unconfirmed := (*trust.UnconfirmedError)(nil); errors.As(err, &unconfirmed) && at.confirms(ctx, unconfirmed) {
 		if err = unconfirmed.Confirm(); err == nil {
 			w, err = open()
 		}
@@ -74,7 +74,7 @@ func (at *place) asking(ctx context.Context, open func() (*workdir.Workspace, er
 
 // read reads a workspace for a check, without a question. If nobody has confirmed its configuration, waits
 // says so, and nothing of it may be used.
-func (at *place) read(ctx context.Context) (w *workdir.Workspace, waits *trust.Unconfirmed, err error) {
+func (at *place) read(ctx context.Context) (w *workdir.Workspace, waits *trust.UnconfirmedError, err error) {
 	silent := *at
 	silent.silent = true
 	w, err = silent.open(ctx)
@@ -85,7 +85,7 @@ func (at *place) read(ctx context.Context) (w *workdir.Workspace, waits *trust.U
 }
 
 // confirms asks the person at the terminal, if there is one, whether a configuration may take effect.
-func (at *place) confirms(ctx context.Context, u *trust.Unconfirmed) bool {
+func (at *place) confirms(ctx context.Context, u *trust.UnconfirmedError) bool {
 	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {
 		return false
 	}

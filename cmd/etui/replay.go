@@ -103,7 +103,7 @@ func runReplay(ctx context.Context, at *place, files []string, f replayFlags) er
 				models = append(models, m.Model)
 			}
 		}
-		_, err = io.WriteString(at.Out, compared.Text(at.Language, f.turns)+replay.Unpriced(at.Language, models))
+		_, err = io.WriteString(at.Out, compared.Text(at.Language, f.turns)+replay.UnpricedNote(at.Language, models))
 	}
 	if err != nil {
 		return err

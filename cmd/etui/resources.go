@@ -231,7 +231,7 @@ name of its user and with the rights of that user at that moment; its answer is 
 					return nil
 				},
 				run: send(http.MethodPost, "/admin/tasks", &t, func(lang string, t schedule.Task) string {
-					return phrase.In(lang, "Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.Upcoming(), client.SessionName(t.Key))
+					return phrase.In(lang, "Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.NextRun(), client.SessionName(t.Key))
 				}),
 			},
 			{
@@ -277,8 +277,8 @@ reply: try it once more, or drop it.`,
 				}.Text),
 			},
 			one("show", "Show a message", http.MethodGet, "", records, report.Item),
-			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, report.Retried),
-			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, report.Dropped),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, report.RetryNote),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, report.DropNote),
 		},
 	}
 }

@@ -38,7 +38,7 @@ const (
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, console *terminal.Console) int {
 	console.Words = func(english string, args ...any) string { return phrase.In(console.Language, english, args...) }
-	secrets := &secret.Known{}
+	secrets := &secret.Set{}
 	if err := secrets.Set("the environment", config.EnvironmentSecrets(os.Environ())...); err != nil {
 		fmt.Fprintf(console.Err, "etui: %v\n", err)
 		return exitUsage
@@ -68,7 +68,7 @@ func codes(err error) (exit int, code string) {
 	var misconfigured config.Error
 	var refused *client.Error
 	var run conversation.EndedError
-	var unconfirmed *trust.Unconfirmed
+	var unconfirmed *trust.UnconfirmedError
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -103,7 +103,7 @@ func describeFailure(w io.Writer, err error) {
 	_ = json.NewEncoder(w).Encode(p) // there is nobody else to tell
 }
 
-func newRoot(console *terminal.Console, secrets *secret.Known) *cobra.Command {
+func newRoot(console *terminal.Console, secrets *secret.Set) *cobra.Command {
 	at := &place{Console: console, secrets: secrets}
 	g := &gateway{place: at}
 	root := &cobra.Command{

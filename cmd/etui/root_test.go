@@ -18,7 +18,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var out lockedBuffer
-	root := newRoot(&terminal.Console{In: strings.NewReader(""), Out: &out, Err: &out}, &secret.Known{})
+	root := newRoot(&terminal.Console{In: strings.NewReader(""), Out: &out, Err: &out}, &secret.Set{})
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
 		before := len(out.String())
@@ -56,7 +56,7 @@ func TestHelpIsChinese(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newRoot(&terminal.Console{Language: phrase.Chinese}, &secret.Known{}))
+	look(newRoot(&terminal.Console{Language: phrase.Chinese}, &secret.Set{}))
 	if seen < 500 {
 		t.Errorf("only %d texts were looked at", seen)
 	}
@@ -77,5 +77,5 @@ func TestFlagsHaveTheirDefaults(t *testing.T) {
 			look(sub)
 		}
 	}
-	look(newRoot(&terminal.Console{}, &secret.Known{}))
+	look(newRoot(&terminal.Console{}, &secret.Set{}))
 }

@@ -64,7 +64,7 @@ func serveWorkspace(ctx context.Context, at *place) error {
 	if err != nil {
 		return err
 	}
-	log := panics.Counted(at.logger(w.Config.Log))
+	log := panics.CountIn(at.logger(w.Config.Log))
 	slog.SetDefault(log) // of the parts that have none
 	s, err := app.Listen(ctx, w, at.settings(log))
 	if err != nil {
@@ -117,7 +117,7 @@ func greet(at *place, s *app.Server, took time.Duration) {
 		phrase.Fprintf(at.Out, at.Language, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(at.Out, terminal.Hanging("  "+terminal.Padded(at.Say("sandbox"), 9)+"  ", phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
+	fmt.Fprint(at.Out, terminal.Hang("  "+terminal.Pad(at.Say("sandbox"), 9)+"  ", phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
 	if !w.Found {
 		phrase.Fprintf(at.Out, at.Language, "  There is no etui.yaml; everything has its default value.\n")
 	}
@@ -138,7 +138,7 @@ func greet(at *place, s *app.Server, took time.Duration) {
 	if s.Config.Learning.Keep {
 		phrase.Fprintf(at.Out, at.Language, "  usage      past turns are kept; see etui usage show\n")
 	}
-	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
+	for _, warning := range slices.Concat(s.Mistakes.Unknown, s.Mistakes.Later, s.Warnings) {
 		phrase.Fprintf(at.Out, at.Language, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere() {

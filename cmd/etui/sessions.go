@@ -211,7 +211,7 @@ func exportSessions(ctx context.Context, c *call, user string, line func(any) er
 	write := func(key session.Key) error {
 		for m, err := range c.client.Messages(ctx, key) {
 			if err == nil {
-				err = line(exported{key, m})
+				err = line(exportLine{key, m})
 			}
 			if err != nil {
 				return err
@@ -237,8 +237,8 @@ func exportSessions(ctx context.Context, c *call, user string, line func(any) er
 	return nil
 }
 
-// exported is a message of an export.
-type exported struct {
+// exportLine is a message of an export.
+type exportLine struct {
 	Session session.Key `json:"session"`
 	chat.Message
 }

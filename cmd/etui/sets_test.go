@@ -30,7 +30,7 @@ func TestPublicSets(t *testing.T) {
 			if err != nil || len(talk.Problems) > 0 {
 				t.Fatal(err, talk.Problems)
 			}
-			texts, problems, err := set.LoadEnriched(filepath.Join(sets, "enriched", name+".jsonl"))
+			texts, problems, err := set.LoadEnrichment(filepath.Join(sets, "enriched", name+".jsonl"))
 			if err != nil || len(problems) > 0 {
 				t.Fatal(err, problems)
 			}

@@ -347,7 +347,7 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 
 // labelled is a line about a thing, behind a label.
 func labelled(lang, label, text string) string {
-	return "  " + terminal.Padded(phrase.Word(lang, label), 10) + " " + text + "\n"
+	return "  " + terminal.Pad(phrase.Word(lang, label), 10) + " " + text + "\n"
 }
 
 // standing describes the state of a skill.

@@ -78,11 +78,11 @@ func skillsFindCommand(at *place) *cobra.Command {
 			for _, err := range errs {
 				fmt.Fprintf(at.Err, "etui: %s\n", phrase.Say(at.Language, err))
 			}
-			return at.Print(append([]hub.Found{}, found...), func() string {
-				return report.Table[hub.Found]{
+			return at.Print(append([]hub.Match{}, found...), func() string {
+				return report.Table[hub.Match]{
 					None: "No skill matches these words.\n",
 					Head: []string{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"},
-					Row: func(f hub.Found) []string {
+					Row: func(f hub.Match) []string {
 						version := f.Version
 						if f.Installed {
 							version = strings.TrimSpace(version + " " + phrase.Word(at.Language, "installed"))
@@ -156,15 +156,15 @@ func downloadProgress(console *terminal.Console) func(hub.Progress) {
 
 // installOutcome is what skills install prints as JSON.
 type installOutcome struct {
-	OK    bool           `json:"ok"`
-	Skill *hub.Installed `json:"skill,omitempty"`
-	Error string         `json:"error,omitempty"`
+	OK    bool              `json:"ok"`
+	Skill *hub.Installation `json:"skill,omitempty"`
+	Error string            `json:"error,omitempty"`
 	// Flags are what a person has to look at before --yes.
 	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
 // printInstalled prints the result of an installation.
-func printInstalled(console *terminal.Console, done *hub.Installed, words string, err error) error {
+func printInstalled(console *terminal.Console, done *hub.Installation, words string, err error) error {
 	if terminal.Is(console.Err) && !console.JSON {
 		fmt.Fprint(console.Err, "\r\x1b[K")
 	}
@@ -223,18 +223,18 @@ func skillsInstalledCommand(at *place) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return at.Print(append([]hub.Installed{}, list...), func() string {
-				return report.Table[hub.Installed]{
+			return at.Print(append([]hub.Installation{}, list...), func() string {
+				return report.Table[hub.Installation]{
 					None: "No skill is installed.\n",
 					Head: []string{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"},
-					Row:  func(s hub.Installed) []string { return installedRow(at.Language, s) },
+					Row:  func(s hub.Installation) []string { return installedRow(at.Language, s) },
 				}.Text(at.Language, list)
 			})
 		}),
 	}
 }
 
-func installedRow(lang string, s hub.Installed) []string {
+func installedRow(lang string, s hub.Installation) []string {
 	if s.Origin == nil {
 		return []string{s.Name, "-", "", "", "", phrase.Word(lang, "made here")}
 	}

@@ -44,7 +44,7 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	v.check.Progress = v.progress
-	err = app.Use(ctx, w, v.settings(nil), func(e *app.App) error { return v.check.Run(w, e.Known(), paths...) })
+	err = app.Use(ctx, w, v.settings(nil), func(e *app.App) error { return v.check.Run(w, e.Names(), paths...) })
 	v.progress(0, "")
 	if err != nil {
 		return err

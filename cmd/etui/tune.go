@@ -119,7 +119,7 @@ func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func tuneToSet(ctx context.Context, console *terminal.Console, before tune.Fitted, dir string) (report tune.Fitting, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before tune.WeightsFile, dir string) (report tune.Fitting, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
@@ -137,7 +137,7 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before tune.Fitte
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tune.Fitted) (report tune.Fitting, err error) {
+func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tune.WeightsFile) (report tune.Fitting, err error) {
 	tools, turns, err := trial.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err

@@ -59,7 +59,7 @@ type reply struct {
 }
 
 func (r *remote) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-	finish, ok := tool.Later(ctx)
+	finish, ok := tool.Defer(ctx)
 	// A call that may outlive its turn needs a context that does, from its first byte
 	// on: the body of an answer ends with the context of its request.
 	work, cancel := ctx, context.CancelFunc(func() {})

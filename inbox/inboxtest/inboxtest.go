@@ -41,7 +41,7 @@ type Parts struct {
 	Agents   *agent.Agents
 	Box      *mailbox.Box
 	Inbox    *inbox.Inbox
-	Secrets  *secret.Known
+	Secrets  *secret.Set
 	// Clock is the time of all parts.
 	Clock time.Time
 
@@ -53,7 +53,7 @@ type Parts struct {
 func New(t testing.TB, list ...agent.Config) *Parts {
 	t.Helper()
 	p := &Parts{
-		Store: &store.Memory{}, Registry: catalog.NewRegistry(nil), Secrets: &secret.Known{},
+		Store: &store.Memory{}, Registry: catalog.NewRegistry(nil), Secrets: &secret.Set{},
 		Clock: time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC),
 	}
 	remove := tool.New(
@@ -136,7 +136,7 @@ func (p *Parts) Work(ctx context.Context, i store.Item) error {
 	p.mu.Lock()
 	p.worked = append(p.worked, m)
 	p.mu.Unlock()
-	return p.Store.Finish(ctx, store.End{ID: i.ID, Result: message.Replied("done")})
+	return p.Store.Finish(ctx, store.End{ID: i.ID, Result: message.Reply("done")})
 }
 
 // Finish implements [mailbox.Worker].

@@ -36,10 +36,10 @@ func TestCaused(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := &http.Client{Transport: w.guard(t, hello,
-			egress.Config{Allow: []string{"10.0.0.0/8"}}).Caused(service)}
+			egress.Config{Allow: []string{"10.0.0.0/8"}}).CausedTransport(service)}
 		_, err = get(t, client, c.names)
 		client.CloseIdleConnections()
-		if refused := (*egress.Refused)(nil); errors.As(err, &refused) == c.reached || len(w.dialed) > 0 != c.reached {
+		if refused := (*egress.RefusedError)(nil); errors.As(err, &refused) == c.reached || len(w.dialed) > 0 != c.reached {
 			t.Errorf("%s names %s: %v, connected to %v", c.service, c.names, err, w.dialed)
 		}
 	}

@@ -72,7 +72,7 @@ func (g *Guard) Client(l Limits) *http.Client {
 	if l.Body == 0 {
 		l.Body = 10 << 20
 	}
-	return &http.Client{Transport: limited{g, l.Body}, CheckRedirect: redirect, Timeout: max(l.Time, 0)}
+	return &http.Client{Transport: limitedTransport{g, l.Body}, CheckRedirect: redirect, Timeout: max(l.Time, 0)}
 }
 
 // redirect checks the next request of a redirect.
@@ -108,13 +108,13 @@ func keepHarmless(h http.Header) {
 	}
 }
 
-// limited bounds the bodies of answers.
-type limited struct {
+// limitedTransport bounds the bodies of answers.
+type limitedTransport struct {
 	*Guard
 	limit int64
 }
 
-func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
+func (l limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := l.Guard.RoundTrip(req)
 	if err == nil && l.limit > 0 && resp.StatusCode != http.StatusSwitchingProtocols {
 		resp.Body = &limitedBody{resp.Body, l.limit}

@@ -85,8 +85,8 @@ func dialTCP(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address.String())
 }
 
-// Refused is the error for an address that may not be reached.
-type Refused struct {
+// RefusedError is the error for an address that may not be reached.
+type RefusedError struct {
 	// Target is the requested host and port.
 	Target string
 	// Reason says what is wrong with it and how to open it, if that is possible. It
@@ -96,15 +96,15 @@ type Refused struct {
 	Never bool
 }
 
-func (r *Refused) Error() string { return r.Target + " " + r.Reason }
+func (r *RefusedError) Error() string { return r.Target + " " + r.Reason }
 
 // DialContext connects to a host and port that may be reached. It checks each address
-// of a name and connects to allowed ones only. The error is a [*Refused] if no address
+// of a name and connects to allowed ones only. The error is a [*RefusedError] if no address
 // may be reached.
 func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
 	host, port, err := splitTarget(target)
 	if err != nil {
-		return nil, &Refused{Target: target, Reason: err.Error()}
+		return nil, &RefusedError{Target: target, Reason: err.Error()}
 	}
 	addresses, err := g.lookUp(ctx, network, host)
 	if err != nil {
@@ -176,16 +176,16 @@ func (g *Guard) admit(host string, at netip.AddrPort) error {
 		leads = "leads to " + at.Addr().String() + ","
 	}
 	if kind, never := neverReached(at.Addr()); never {
-		return &Refused{target, fmt.Sprintf("%s %s: nothing opens it", leads, kind), true}
+		return &RefusedError{target, fmt.Sprintf("%s %s: nothing opens it", leads, kind), true}
 	}
 	if g.isOwn(at) {
-		return &Refused{target, leads + " a port of etui itself: nothing opens it", true}
+		return &RefusedError{target, leads + " a port of etui itself: nothing opens it", true}
 	}
 	kind, closed := kindOf(at.Addr())
 	if !closed || g.opened(host, at) {
 		return nil
 	}
-	return &Refused{Target: target, Reason: fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind, g.cfg.Key, target)}
+	return &RefusedError{Target: target, Reason: fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind, g.cfg.Key, target)}
 }
 
 // isOwn reports whether etui itself listens at an address.

@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s:\n%v\nwant %s", url, err, want)
 		}
 	}
-	var refused *egress.Refused
+	var refused *egress.RefusedError
 	if _, err := g.CheckURL("http://127.0.0.1/"); !errors.As(err, &refused) || refused.Target != "127.0.0.1:80" {
 		t.Errorf("got %v", err)
 	}

@@ -44,9 +44,9 @@ type Reader struct {
 	nodes int
 }
 
-// Filled is a struct that wants to know the mapping that it was read from.
-type Filled interface {
-	Filled(r *Reader, n *yaml.Node)
+// SourceSetter is a struct that wants to know the mapping that it was read from.
+type SourceSetter interface {
+	SetSource(r *Reader, n *yaml.Node)
 }
 
 // Position is the place of a node. File is the name of a variable if it came from
@@ -231,8 +231,8 @@ func (r *Reader) mapping(n *yaml.Node, v reflect.Value, path string) {
 			r.Fail(value, name, "%s must not be empty", name)
 		}
 	}
-	if p, ok := v.Addr().Interface().(Filled); ok {
-		p.Filled(r, n)
+	if p, ok := v.Addr().Interface().(SourceSetter); ok {
+		p.SetSource(r, n)
 	}
 	for key, f := range Fields(v.Type()) {
 		switch {

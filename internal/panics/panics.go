@@ -1,7 +1,7 @@
 // Package panics keeps a panic in one goroutine from ending the process, and so the work of
 // everybody else. Every goroutine of etui begins with one of these.
 //
-// A caught panic is logged, and counted by the handler of [Counted]. Packages without a log
+// A caught panic is logged, and counted by the handler of [CountIn]. Packages without a log
 // pass nil, which means slog's default one: `etui serve` makes its own log the default.
 package panics
 
@@ -57,36 +57,36 @@ func Report(log *slog.Logger, doing string, p any) error {
 // key is the attribute by which a record is known as that of a panic.
 const key = "panic"
 
-// counting is a handler that counts the records of panics, whatever it lets pass.
-type counting struct {
+// counter is a handler that counts the records of panics, whatever it lets pass.
+type counter struct {
 	slog.Handler
 	caught *atomic.Uint64
 }
 
-// Counted returns a log that counts the panics that are reported to it and to the logs
+// CountIn returns a log that counts the panics that are reported to it and to the logs
 // that are made from it; log itself if it does.
-func Counted(log *slog.Logger) *slog.Logger {
-	if _, ok := log.Handler().(counting); ok {
+func CountIn(log *slog.Logger) *slog.Logger {
+	if _, ok := log.Handler().(counter); ok {
 		return log
 	}
-	return slog.New(counting{log.Handler(), new(atomic.Uint64)})
+	return slog.New(counter{log.Handler(), new(atomic.Uint64)})
 }
 
-// Count returns how many panics a log of [Counted] has counted; 0 for others.
+// Count returns how many panics a log of [CountIn] has counted; 0 for others.
 func Count(log *slog.Logger) uint64 {
-	if c, ok := log.Handler().(counting); ok {
+	if c, ok := log.Handler().(counter); ok {
 		return c.caught.Load()
 	}
 	return 0
 }
 
 // Enabled implements [slog.Handler].
-func (c counting) Enabled(ctx context.Context, level slog.Level) bool {
+func (c counter) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError || c.Handler.Enabled(ctx, level)
 }
 
 // Handle implements [slog.Handler].
-func (c counting) Handle(ctx context.Context, r slog.Record) error {
+func (c counter) Handle(ctx context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == key {
 			c.caught.Add(1)
@@ -100,13 +100,13 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements [slog.Handler].
-func (c counting) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return counting{c.Handler.WithAttrs(attrs), c.caught}
+func (c counter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return counter{c.Handler.WithAttrs(attrs), c.caught}
 }
 
 // WithGroup implements [slog.Handler].
-func (c counting) WithGroup(name string) slog.Handler {
-	return counting{c.Handler.WithGroup(name), c.caught}
+func (c counter) WithGroup(name string) slog.Handler {
+	return counter{c.Handler.WithGroup(name), c.caught}
 }
 
 // Group is a [sync.WaitGroup] for the parts of one piece of work: a panic in one of them

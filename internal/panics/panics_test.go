@@ -41,11 +41,11 @@ func TestLog(t *testing.T) {
 // TestCounted: what is reported is counted, also through logs made from the one that counts
 // and when nothing is written.
 func TestCounted(t *testing.T) {
-	log := panics.Counted(slog.New(slog.DiscardHandler))
-	if panics.Counted(log) != log {
+	log := panics.CountIn(slog.New(slog.DiscardHandler))
+	if panics.CountIn(log) != log {
 		t.Error("a log that counts is wrapped again")
 	}
-	for _, l := range []*slog.Logger{log, log.With("session", "s"), panics.Counted(log).WithGroup("g")} {
+	for _, l := range []*slog.Logger{log, log.With("session", "s"), panics.CountIn(log).WithGroup("g")} {
 		func() {
 			defer panics.Log(l, "testing")
 			panic("boom")

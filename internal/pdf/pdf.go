@@ -61,12 +61,12 @@ type Reader struct {
 	texts *recent.Cache[[sha256.Size]byte, answer]
 	queue atomic.Int32 // how many wait
 
-	pdfium *running // nil while it does not run
+	pdfium *process // nil while it does not run
 	rest   *time.Timer
 }
 
-// running is a running PDFium. End stops it, also while it reads.
-type running struct {
+// process is a running PDFium. End stops it, also while it reads.
+type process struct {
 	pool pdfium.Pool
 	end  context.CancelFunc
 }
@@ -172,13 +172,13 @@ func (r *Reader) read(ctx context.Context, data []byte) (text string, err error)
 }
 
 // start starts PDFium.
-func start() (_ *running, err error) {
+func start() (_ *process, err error) {
 	const page = 64 << 10
 	// An interpreter: compiling PDFium to machine code takes many seconds.
 	config := wazero.NewRuntimeConfigInterpreter().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
 		WithMemoryLimitPages(maxMemory / page).WithCloseOnContextDone(true).WithDebugInfoEnabled(false)
-	var r running
+	var r process
 	ctx, end := context.WithCancel(context.Background()) // it outlives the request that needs it first
 	r.end = end
 	if r.pool, err = webassembly.Init(webassembly.Config{

@@ -42,9 +42,9 @@ func (k *Keeper) trim() {
 	}
 }
 
-// Kept returns the bytes from the beginning and from the end, and how many were
+// Parts returns the bytes from the beginning and from the end, and how many were
 // dropped between them.
-func (k *Keeper) Kept() (head, tail []byte, dropped int64) {
+func (k *Keeper) Parts() (head, tail []byte, dropped int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trim()
@@ -53,6 +53,6 @@ func (k *Keeper) Kept() (head, tail []byte, dropped int64) {
 
 // Bytes returns all bytes that were kept.
 func (k *Keeper) Bytes() []byte {
-	head, tail, _ := k.Kept()
+	head, tail, _ := k.Parts()
 	return append(head, tail...)
 }

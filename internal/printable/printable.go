@@ -33,9 +33,9 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Hidden returns the length of what shows nothing at the beginning of a text: a sequence
+// HiddenLength returns the length of what shows nothing at the beginning of a text: a sequence
 // that steers a terminal, or a character without a shape. It is 0 if there is none.
-func Hidden(s []byte) int {
+func HiddenLength(s []byte) int {
 	if at := leading.FindIndex(s); len(s) > 0 && s[0] == 0x1b && at != nil {
 		return at[1]
 	}

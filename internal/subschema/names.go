@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Misnamed says which name in a valid value differs from a property of the schema only in its case;
+// FindMisnamed says which name in a valid value differs from a property of the schema only in its case;
 // it is empty if none does.
-func Misnamed(s *jsonschema.Schema, value any) string {
+func FindMisnamed(s *jsonschema.Schema, value any) string {
 	n := names{}
 	return n.misnamed([]*jsonschema.Schema{s}, value)
 }

@@ -42,7 +42,7 @@ func TestNothingSteersTerminals(t *testing.T) {
 // something.
 func TestChineseWraps(t *testing.T) {
 	t.Parallel()
-	got := terminal.Hanging("ok  ", "命令无法读取或修改外部文件，也无法连接 127.0.0.1:3884。", 24)
+	got := terminal.Hang("ok  ", "命令无法读取或修改外部文件，也无法连接 127.0.0.1:3884。", 24)
 	want := "ok  命令无法读取或修改外\n    部文件，也无法连接\n    127.0.0.1:3884。\n"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -67,9 +67,9 @@ func cell(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Text(text))
 }
 
-// Hanging writes a text in lines of a width, with a hanging indent behind a first word. A
+// Hang writes a text in lines of a width, with a hanging indent behind a first word. A
 // word is never split, but for one in Chinese.
-func Hanging(first, text string, width int) string {
+func Hang(first, text string, width int) string {
 	indent := ansi.StringWidth(first)
 	var b strings.Builder
 	line, space := first, ""
@@ -102,13 +102,13 @@ func parts(word string) (list []string) {
 	return append(list, word[begin:])
 }
 
-// Padded fills a text with blanks up to a width. Chinese characters take two columns.
-func Padded(text string, width int) string {
+// Pad fills a text with blanks up to a width. Chinese characters take two columns.
+func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// Indented wraps a text after a mark.
-func Indented(mark, text string, width int) string {
+// Indent wraps a text after a mark.
+func Indent(mark, text string, width int) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width-2-ansi.StringWidth(mark), ""), "\n") {
 		b.WriteString(strings.TrimRight("  "+mark+line, " ") + "\n")

@@ -30,14 +30,14 @@ func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
 	}
 	r := catalog.NewRegistry(nil)
 	err := r.Register(tools...)
-	r.Enrich(c.Enriched())
+	r.Enrich(c.Enrichments())
 	return r.Catalog(), err
 }
 
 // Catalog returns the set's tools as a catalog, at the same positions, and its
 // questions with the names of their tools. It changes names that models could not
 // call or that several tools have, and groups and schemas that a catalog refuses.
-func (s *Set) Catalog() (*catalog.Catalog, []rank.Asked, error) {
+func (s *Set) Catalog() (*catalog.Catalog, []rank.PastQuestion, error) {
 	r := catalog.NewRegistry(nil)
 	tools, names, taken := make([]tool.Tool, len(s.Tools)), map[string]string{}, map[string]bool{}
 	for i, t := range s.Tools {
@@ -54,9 +54,9 @@ func (s *Set) Catalog() (*catalog.Catalog, []rank.Asked, error) {
 	if err := r.Register(tools...); err != nil {
 		return nil, nil, err
 	}
-	var questions []rank.Asked
+	var questions []rank.PastQuestion
 	for _, q := range s.Queries {
-		asked := rank.Asked{Question: q.Text}
+		asked := rank.PastQuestion{Question: q.Text}
 		for _, id := range q.Relevant {
 			asked.Tools = append(asked.Tools, names[id])
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// LoadEnriched reads texts about the set's tools, one line of JSON each: {"id" or "tool",
+// LoadEnrichment reads texts about the set's tools, one line of JSON each: {"id" or "tool",
 // "aliases", "examples"}, as `etui tools enrich` writes them. It returns them by the name
 // of the tool. Unusable lines are left out and become Problems.
-func (s *Set) LoadEnriched(file string) (map[string]tool.Texts, []Problem, error) {
+func (s *Set) LoadEnrichment(file string) (map[string]tool.Texts, []Problem, error) {
 	names := map[string]string{}
 	for _, t := range s.Tools {
 		names[t.Definition.Name] = t.Definition.Name

@@ -25,7 +25,7 @@ type Options struct {
 	// Usage is a file with past questions that vote. The set is then also scored with
 	// these votes.
 	Usage string
-	// Enriched is a file with texts about the tools, see [Set.LoadEnriched]. The set is then
+	// Enriched is a file with texts about the tools, see [Set.LoadEnrichment]. The set is then
 	// also scored with them.
 	Enriched string
 	// Vectors returns the vectors of tools and of questions, each list in its order. The set is
@@ -115,7 +115,7 @@ func Evaluate(dir string, single bool, o Options) (Result, error) {
 		r.Meaning = &score
 	}
 	if o.Enriched != "" {
-		enriched, problems, err := set.LoadEnriched(file(o.Enriched))
+		enriched, problems, err := set.LoadEnrichment(file(o.Enriched))
 		if err != nil {
 			return r, err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// Asked is a question with the tools that should answer it.
-type Asked struct {
+// Question is a question with the tools that should answer it.
+type Question struct {
 	Text  string   `json:"text"`
 	Tools []string `json:"tools"`
 }
@@ -42,7 +42,7 @@ const Near = 5
 const MaxOwn = 1000
 
 // MeasureOwn ranks all tools of a catalog, whoever may see them, for each question. It ends with ctx.
-func MeasureOwn(ctx context.Context, c *catalog.Catalog, cfg selection.Config, asked []Asked) (Own, error) {
+func MeasureOwn(ctx context.Context, c *catalog.Catalog, cfg selection.Config, asked []Question) (Own, error) {
 	own := Own{Misses: []Miss{}}
 	all, err := Open(c)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestMeaning(t *testing.T) {
 func TestMeasureOwnEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if own, err := eval.MeasureOwn(ctx, catalog.NewRegistry(nil).Catalog(), selection.Config{}, []eval.Asked{{Text: "hi"}}); !errors.Is(err, context.Canceled) {
+	if own, err := eval.MeasureOwn(ctx, catalog.NewRegistry(nil).Catalog(), selection.Config{}, []eval.Question{{Text: "hi"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", own, err)
 	}
 }

@@ -175,6 +175,7 @@ type outlook struct {
 	facts  chat.Facts
 	hidden []bool // by number of the program's filter
 	denied []bool // by rules
+	off    map[*catalog.Entry][]string
 }
 
 func (b Book) look(p inspect.PastTurn) outlook {
@@ -185,9 +186,9 @@ func (b Book) look(p inspect.PastTurn) outlook {
 	if ok {
 		o.facts.User = name
 	}
-	u := b.Users.Named(p.User)
+	u := b.Users.ByName(p.User)
 	if u == nil && ok {
-		u = b.Users.Claiming(p.User)
+		u = b.Users.ByIdentity(p.User)
 	}
 	if u != nil {
 		o.facts.User, o.facts.Sender = u.Name, u.Name
@@ -195,17 +196,20 @@ func (b Book) look(p inspect.PastTurn) outlook {
 	}
 	o.hidden, _ = b.Catalog.Hidden(&o.facts)
 	o.denied, _ = b.Catalog.Denied(&o.facts)
+	o.off = b.Catalog.DisabledBy()
 	return o
 }
 
 // judge says what becomes of a tool. Nil arguments are unknown.
 func (o *outlook) judge(ctx context.Context, e *catalog.Entry, args []byte) rules.Decision {
 	at := e.Position()
+	now, _ := o.Catalog.Get(e.Definition.Name)
 	switch {
+	case o.off[now] != nil:
+		return rules.Decision{Effect: Hidden, Reason: "tools.disabled: " + strings.Join(o.off[now], ", ")}
 	case o.hidden[e.Filter()]:
 		return rules.Decision{Effect: Hidden}
 	case o.denied != nil && o.denied[at]:
-		now, _ := o.Catalog.Get(e.Definition.Name)
 		return rules.Decision{Effect: Hidden, Reason: o.Catalog.WhyDenied(&o.facts, now)}
 	}
 	return o.Decide(ctx, rules.Attempt{Facts: o.facts, Catalog: o.Catalog, Now: o.Catalog, Entry: e, Arguments: args})

@@ -41,7 +41,7 @@ func (r Report) Below(least map[string]float64) []string {
 		for _, name := range slices.Sorted(maps.Keys(least)) {
 			got := run.Recall()
 			if name == "reached" {
-				got = run.Reached()
+				got = run.ReachShare()
 			}
 			if got < least[name] {
 				list = append(list, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", run.Mode, run.Provider, name, got, least[name]))
@@ -100,7 +100,7 @@ func (r Report) find(like Run) (Run, bool) {
 func compareRuns(then, now Run) []Change {
 	var list []Change
 	for _, c := range now.Conversations {
-		i := slices.IndexFunc(then.Conversations, func(x Replayed) bool { return x.ID == c.ID })
+		i := slices.IndexFunc(then.Conversations, func(x ConversationResult) bool { return x.ID == c.ID })
 		if i < 0 {
 			continue
 		}
@@ -119,7 +119,7 @@ func compareRuns(then, now Run) []Change {
 	return list
 }
 
-func compareTurns(old, now Played) Change {
+func compareTurns(old, now TurnResult) Change {
 	c := Change{
 		Text: now.Text, Added: without(now.Told, old.Told), Dropped: without(old.Told, now.Told),
 		Input: now.Input - old.Input, Dollars: now.Dollars - old.Dollars,
@@ -153,7 +153,7 @@ func Comparable(before, after Report) bool {
 func both(r, other Run) Run {
 	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
 	for _, c := range r.Conversations {
-		if slices.ContainsFunc(other.Conversations, func(x Replayed) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
+		if slices.ContainsFunc(other.Conversations, func(x ConversationResult) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
 			part.Conversations = append(part.Conversations, c)
 			part.add(c.Figures)
 		}
@@ -181,8 +181,8 @@ func Worse(before, after Report) []string {
 		if now.Recall() < then.Recall() {
 			say(now, "recall fell from %.1f %% to %.1f %%", 100*then.Recall(), 100*now.Recall())
 		}
-		if now.Reached() < then.Reached() {
-			say(now, "recall with searches fell from %.1f %% to %.1f %%", 100*then.Reached(), 100*now.Reached())
+		if now.ReachShare() < then.ReachShare() {
+			say(now, "recall with searches fell from %.1f %% to %.1f %%", 100*then.ReachShare(), 100*now.ReachShare())
 		}
 		if now.Refused > then.Refused {
 			say(now, "%d needed tools are refused, not %d", now.Refused, then.Refused)

@@ -45,29 +45,29 @@ type Run struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	Figures
-	Conversations []Replayed `json:"conversations"`
+	Conversations []ConversationResult `json:"conversations"`
 }
 
-// Replayed is the result of a conversation.
-type Replayed struct {
+// ConversationResult is the result of a conversation.
+type ConversationResult struct {
 	ID   string `json:"id"`
 	Lang string `json:"lang,omitempty"`
 	Figures
-	Turns []Played `json:"turns"`
+	Turns []TurnResult `json:"turns"`
 }
 
-// Played is the result of a turn.
-type Played struct {
+// TurnResult is the result of a turn.
+type TurnResult struct {
 	Text string `json:"text"`
 	Figures
 	// Told are the tools that the model saw for the first time in this turn, in order.
 	Told []string `json:"told,omitempty"`
 	// Tools says of each tool that the turn needed how it reached the model.
-	Tools []Needed `json:"tools,omitempty"`
+	Tools []ToolReach `json:"tools,omitempty"`
 }
 
-// Needed says how a tool reached the model.
-type Needed struct {
+// ToolReach says how a tool reached the model.
+type ToolReach struct {
 	Tool  string `json:"tool"`
 	Reach Reach  `json:"reach"`
 }
@@ -96,8 +96,8 @@ type Figures struct {
 // nothing was needed.
 func (f Figures) Recall() float64 { return share(f.Direct, f.Needs) }
 
-// Reached is the share of the needs that reached the model, with searches.
-func (f Figures) Reached() float64 { return share(f.Direct+f.Found, f.Needs) }
+// ReachShare is the share of the needs that reached the model, with searches.
+func (f Figures) ReachShare() float64 { return share(f.Direct+f.Found, f.Needs) }
 
 func share(part, whole int) float64 {
 	if whole == 0 {
@@ -175,8 +175,8 @@ type extracts struct{ model.Model }
 func (extracts) Info() model.Info { return model.Info{Offline: true} }
 
 // play replays one conversation.
-func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (Replayed, error) {
-	done := Replayed{ID: c.ID, Lang: c.Lang}
+func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (ConversationResult, error) {
+	done := ConversationResult{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {
 		if i > 0 {
@@ -190,7 +190,7 @@ func play(ctx context.Context, run *engine.Engine, s *script, session string, c 
 			Agent: c.Agent, Text: t.Text, Skill: t.Skill, Session: session,
 			Channel: c.Channel, Chat: c.Chat, User: c.User, Roles: c.Roles, Attrs: c.Attrs,
 		}
-		played := Played{Text: t.Text}
+		played := TurnResult{Text: t.Text}
 		failed := 0
 		for e, err := range run.Send(ctx, m) {
 			if err != nil {
@@ -225,9 +225,9 @@ func news(told map[string]bool, sel *selection.Selection) []string {
 }
 
 // figures counts the turn just played.
-func (s *script) figures() (Figures, []Needed) {
+func (s *script) figures() (Figures, []ToolReach) {
 	f := Figures{Bill: s.bill}
-	var list []Needed
+	var list []ToolReach
 	for _, n := range s.needs {
 		if n.reach == "" {
 			n.reach = Missed // the turn ended first
@@ -247,7 +247,7 @@ func (s *script) figures() (Figures, []Needed) {
 		default:
 			f.Direct++
 		}
-		list = append(list, Needed{n.Name, n.reach})
+		list = append(list, ToolReach{n.Name, n.reach})
 	}
 	f.Needs = f.Direct + f.Found + f.Missed
 	return f, list

@@ -103,7 +103,7 @@ func modes(lang string, before, after Report, all bool) [][]string {
 	first := map[string]float64{}
 	for _, row := range Rows(before, after) {
 		r := row.Runs[0]
-		cells := []string{row.Name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Requests), short(r.Input)}
+		cells := []string{row.Name, percent(r.Recall()), percent(r.ReachShare()), strconv.Itoa(r.Requests), short(r.Input)}
 		if all {
 			cells = slices.Concat(cells[:3], []string{strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)})
 		}
@@ -214,8 +214,8 @@ func writeChange(w io.Writer, lang string, c Change) {
 	phrase.Fprintf(w, lang, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }
 
-// Unpriced names the models whose prices etui does not know.
-func Unpriced(lang string, models []string) string {
+// UnpricedNote names the models whose prices etui does not know.
+func UnpricedNote(lang string, models []string) string {
 	var known, names []string
 	for _, p := range Providers() {
 		known = append(known, p.Model)

@@ -13,8 +13,8 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// Fitted is the file with the weights that etui tune wrote.
-type Fitted struct {
+// WeightsFile is the file with the weights that etui tune wrote.
+type WeightsFile struct {
 	Weights rank.Weights `json:"weights"`
 	// Recommender are the recommender's weights; nil if they were not fitted.
 	Recommender *Recommender `json:"recommender,omitempty"`
@@ -45,13 +45,13 @@ func before(state string) string { return filepath.Join(state, "weights.before.j
 
 // Load reads the fitted weights of a workspace. Without a file, or with one that
 // cannot be used, they are the default ones.
-func Load(state string) (Fitted, error) { return load(File(state)) }
+func Load(state string) (WeightsFile, error) { return load(File(state)) }
 
 // Before reads the weights that the last change replaced, as [Load] does.
-func Before(state string) (Fitted, error) { return load(before(state)) }
+func Before(state string) (WeightsFile, error) { return load(before(state)) }
 
-func load(file string) (Fitted, error) {
-	none := Fitted{Weights: rank.DefaultWeights()}
+func load(file string) (WeightsFile, error) {
+	none := WeightsFile{Weights: rank.DefaultWeights()}
 	f := none // for weights that a file does not know
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func load(file string) (Fitted, error) {
 
 // Write replaces the weights of a state folder in one step, so that no reader sees half
 // a file. Those before it are kept for [Undo].
-func (f Fitted) Write(state string) error {
+func (f WeightsFile) Write(state string) error {
 	old, err := os.ReadFile(File(state))
 	switch {
 	case err == nil:
@@ -90,7 +90,7 @@ func (f Fitted) Write(state string) error {
 	return f.write(state)
 }
 
-func (f Fitted) write(state string) error {
+func (f WeightsFile) write(state string) error {
 	raw, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(state, 0o700)
@@ -114,7 +114,7 @@ func Undo(state string, now time.Time) (undone bool, err error) {
 		}
 		return false, fmt.Errorf("undoing the weights: %w", err)
 	}
-	f := Fitted{Weights: rank.DefaultWeights()}
+	f := WeightsFile{Weights: rank.DefaultWeights()}
 	raw, err := os.ReadFile(before(state))
 	if err == nil {
 		err = json.Unmarshal(raw, &f)

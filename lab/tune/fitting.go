@@ -26,9 +26,9 @@ type Fitting struct {
 
 // Past says how [FitPast] fits weights.
 type Past struct {
-	Before Fitted
+	Before WeightsFile
 	// Questions are those of the turns, as they vote.
-	Questions []rank.Asked
+	Questions []rank.PastQuestion
 	// Votes lets past turns vote, as in etui.
 	Votes   bool
 	Workers int // as in [Config]
@@ -63,8 +63,8 @@ func FitPast(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, p Past
 }
 
 // Apply returns the weights with what a fitting found better, and whether it found anything.
-func (f Fitted) Apply(r Fitting) (now Fitted, better bool) {
-	now = Fitted{Weights: f.Weights, Recommender: f.Recommender, Made: time.Now(), Report: r.Report, RecommenderReport: r.Recommender}
+func (f WeightsFile) Apply(r Fitting) (now WeightsFile, better bool) {
+	now = WeightsFile{Weights: f.Weights, Recommender: f.Recommender, Made: time.Now(), Report: r.Report, RecommenderReport: r.Recommender}
 	if r.Better {
 		now.Weights = r.Weights
 	}

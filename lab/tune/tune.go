@@ -91,7 +91,7 @@ func (e *TooFewError) Error() string {
 // Run fits the weights of the ranking until nothing improves or ctx ends, and reports the
 // best ones. Questions without a tool of the catalog are left out. Every tool of c must
 // be visible to a caller without facts, see [eval.Open].
-func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Config[rank.Weights]) (Report[rank.Weights], error) {
+func Run(ctx context.Context, c *catalog.Catalog, questions []rank.PastQuestion, cfg Config[rank.Weights]) (Report[rank.Weights], error) {
 	if cfg.Start == (rank.Weights{}) {
 		cfg.Start = rank.DefaultWeights()
 	}
@@ -185,9 +185,9 @@ func hash(text string) uint64 {
 
 // votes returns questions that vote for everybody.
 func votes(questions []question) *rank.Votes {
-	list := make([]rank.Asked, len(questions))
+	list := make([]rank.PastQuestion, len(questions))
 	for i, q := range questions {
-		list[i] = rank.Asked{Question: q.Query, Tools: q.tools}
+		list[i] = rank.PastQuestion{Question: q.Query, Tools: q.tools}
 	}
 	return rank.NewVotes(list)
 }

@@ -83,10 +83,10 @@ func TestRunLearnsToVote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var questions []rank.Asked
+	var questions []rank.PastQuestion
 	for i := range 200 {
 		e := c.At(i % 20)
-		questions = append(questions, rank.Asked{User: "alice", Question: fmt.Sprintf("slang%c talk%c, subjectaa no%c%c", 'a'+i%20, 'a'+i%20, 'a'+i/26, 'a'+i%26), Tools: []string{e.Definition.Name, "gone"}})
+		questions = append(questions, rank.PastQuestion{User: "alice", Question: fmt.Sprintf("slang%c talk%c, subjectaa no%c%c", 'a'+i%20, 'a'+i%20, 'a'+i/26, 'a'+i%26), Tools: []string{e.Definition.Name, "gone"}})
 	}
 	little := rank.DefaultWeights()
 	little.Votes = 0.1

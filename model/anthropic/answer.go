@@ -114,7 +114,7 @@ func (r *reader) end(a *endpoint.Answer) {
 	r.open = nil
 }
 
-// maxThought bounds one thinking, in bytes. What is longer is not kept in any case.
+// maxThought bounds one thinking, in bytes. Longer text is not kept in any case.
 const maxThought = 1 << 20
 
 // think adds a piece of a thinking.

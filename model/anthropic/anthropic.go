@@ -93,7 +93,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.APIKey != "" {
 		header.Set("X-Api-Key", cfg.APIKey)
 	}
-	dialect, _ := schema.Named("anthropic")
+	dialect, _ := schema.ByName("anthropic")
 	api, err := endpoint.New(endpoint.Config{
 		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
 		Header: header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,

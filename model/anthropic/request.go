@@ -140,8 +140,8 @@ func (c *conversation) add(m chat.Message) {
 			c.append(roleUser, c.result(*m.Result))
 		}
 	default:
-		m, _ = endpoint.Told(m, endpoint.Sound)
-		text, pictures := model.Seen(m)
+		m, _ = endpoint.WithoutFiles(m, endpoint.Sound)
+		text, pictures := model.UserContent(m)
 		if c.blind {
 			text, pictures = model.UserText(m), nil
 		}

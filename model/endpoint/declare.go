@@ -103,7 +103,7 @@ func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.Re
 	}
 	first := err
 	if refuses(err, badSchema) && !refuses(err, noTools) && !e.schemas.isPlain() {
-		plain, _ := schema.Named("plain")
+		plain, _ := schema.ByName("plain")
 		before := e.schemas.use(plain, true)
 		d = e.declare(ctx, req)
 		if body, err = ask(ctx, req, d); err != nil {

@@ -158,7 +158,8 @@ func first(r *bufio.Reader) byte {
 	}
 }
 
-// values yields JSON values one after the other. What follows the last one is passed over.
+// values yields JSON values one after the other. The reader passes over anything after the last
+// one.
 func values(r io.Reader, yield func(Event, error) bool) {
 	limited := &io.LimitedReader{R: r, N: maxEvent + 1}
 	d := json.NewDecoder(limited)

@@ -17,7 +17,7 @@ import (
 )
 
 // stream reads a body as the answer to a request. The body breaks off when the request ends.
-func stream(t *testing.T, body io.Reader, read endpoint.Read) iter.Seq2[model.Event, error] {
+func stream(t *testing.T, body io.Reader, read endpoint.ReadFunc) iter.Seq2[model.Event, error] {
 	t.Helper()
 	api, err := endpoint.New(endpoint.Config{Adapter: "test", Model: "m", BaseURL: "http://127.0.0.1", Retries: -1})
 	if err != nil {

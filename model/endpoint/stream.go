@@ -136,13 +136,13 @@ var endMarks = regexp.MustCompile(`(\s*(<\|[a-z_]+\|>|</?(s|tool_call|function)>
 // Ask sends a request whose tools are declared so, and returns the body of the answer.
 type Ask func(ctx context.Context, req model.Request, tools Declarations) (io.ReadCloser, error)
 
-// Read adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
-type Read func(a *Answer, e Event) (text string, err error)
+// ReadFunc adds an event to an answer and returns its text. The error [io.EOF] ends the answer.
+type ReadFunc func(a *Answer, e Event) (text string, err error)
 
 // Stream implements the method of [model.Model] with the two functions of an adapter. An answer that
 // breaks off before anything of it was passed on is asked for again, as often as the configuration
 // says.
-func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read Read) iter.Seq2[model.Event, error] {
+func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read ReadFunc) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -182,7 +182,7 @@ type brokenOff struct{ error }
 func (b brokenOff) Unwrap() error { return b.error }
 
 // try asks once, and passes on the events of the answer.
-func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Read, yield func(model.Event) bool) error {
+func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read ReadFunc, yield func(model.Event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, req, names, err := e.begin(ctx, req, ask)
@@ -234,7 +234,7 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 
 // texts reads a body to the end of the answer and yields the text as it arrives. A body
 // that ends or fails before the answer does is an error.
-func (a *Answer) texts(body io.Reader, read Read) iter.Seq2[string, error] {
+func (a *Answer) texts(body io.Reader, read ReadFunc) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for event, err := range events(body) {
 			if err != nil && a.Complete {
@@ -323,9 +323,9 @@ func (a *Answer) Keep(field, piece string) {
 	if !a.room(len(piece)) {
 		return
 	}
-	text, _ := a.State[field].(*kept)
+	text, _ := a.State[field].(*growingText)
 	if text == nil {
-		text = &kept{}
+		text = &growingText{}
 		a.State[field] = text
 	}
 	text.WriteString(piece)
@@ -350,10 +350,10 @@ func (a *Answer) KeepWhole(field string, value json.RawMessage) {
 	}
 }
 
-// kept is a text that grows.
-type kept struct{ strings.Builder }
+// growingText is a text that grows.
+type growingText struct{ strings.Builder }
 
-func (k *kept) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
+func (k *growingText) MarshalJSON() ([]byte, error) { return json.Marshal(k.String()) }
 
 // room reports whether so many bytes more can be kept. If not, none are.
 func (a *Answer) room(size int) bool {
@@ -370,7 +370,7 @@ func (a *Answer) room(size int) bool {
 // thought returns the text that came beside the answer.
 func (a *Answer) thought() string {
 	for _, field := range []string{"reasoning_content", "reasoning"} {
-		if text, _ := a.State[field].(*kept); text != nil {
+		if text, _ := a.State[field].(*growingText); text != nil {
 			return text.String()
 		}
 	}

@@ -8,8 +8,8 @@ import (
 // Sound reports whether a file is to be heard.
 func Sound(f chat.File) bool { return f.MediaType == chat.WAV || f.MediaType == chat.MP3 }
 
-// Told returns a message with words in place of the files for which without is true, and whether it had any.
-func Told(m chat.Message, without func(chat.File) bool) (chat.Message, bool) {
+// WithoutFiles returns a message with words in place of the files for which without is true, and whether it had any.
+func WithoutFiles(m chat.Message, without func(chat.File) bool) (chat.Message, bool) {
 	var told, others []chat.File
 	had := false
 	for _, f := range m.Files {

@@ -137,9 +137,9 @@ func (p *parts) UnmarshalJSON(raw []byte) error {
 
 // part is a piece of a tool call, or a whole one.
 type part struct {
-	Index    *number `json:"index"`
-	ID       word    `json:"id"`
-	Function called  `json:"function"`
+	Index    *number      `json:"index"`
+	ID       word         `json:"id"`
+	Function functionCall `json:"function"`
 	// Name, Arguments and Input are those of a call without a function.
 	Name      word `json:"name"`
 	Arguments text `json:"arguments"`
@@ -148,18 +148,18 @@ type part struct {
 	Extra json.RawMessage `json:"extra_content"`
 }
 
-// called is the function that is called; a name may stand alone.
-type called struct {
+// functionCall is the function that is called; a name may stand alone.
+type functionCall struct {
 	Name       word `json:"name"`
 	Arguments  text `json:"arguments"`
 	Parameters text `json:"parameters"`
 }
 
-func (c *called) UnmarshalJSON(raw []byte) error {
+func (c *functionCall) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, &c.Name)
 	}
-	type plain called
+	type plain functionCall
 	return json.Unmarshal(raw, (*plain)(c))
 }
 
@@ -184,7 +184,7 @@ type usage struct {
 	OutputTokens number `json:"output_tokens"`
 }
 
-// number is a whole number, however it is written: 12, 12.0 or "12". What is none is 0.
+// number is a whole number, however it is written: 12, 12.0 or "12". Anything else is 0.
 type number int
 
 func (n *number) UnmarshalJSON(raw []byte) error {
@@ -323,7 +323,7 @@ func (m *Model) read(a *endpoint.Answer, e endpoint.Event) (string, error) {
 	}
 	if f := said.FunctionCall; f != nil {
 		var p part
-		p.Function = called{Name: f.Name, Arguments: f.Arguments}
+		p.Function = functionCall{Name: f.Name, Arguments: f.Arguments}
 		add(a, p, nil)
 	}
 	keepReasoning(a, said)

@@ -120,7 +120,7 @@ func New(cfg Config) (*Model, error) {
 // dialectOf returns the dialect of the server's schemas.
 func dialectOf(cfg Config) (schema.Dialect, error) {
 	if cfg.Schemas != "" {
-		d, ok := schema.Named(cfg.Schemas)
+		d, ok := schema.ByName(cfg.Schemas)
 		if !ok {
 			return d, fmt.Errorf("openai: there are no schemas %q; they are %s", cfg.Schemas, strings.Join(schema.Names(), ", "))
 		}

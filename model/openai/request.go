@@ -245,7 +245,7 @@ func (b *body) message(said *chat.Message, names endpoint.Declarations, m *Model
 	case said.Role == chat.Assistant:
 		return b.encode(m.calling(said, names))
 	}
-	text, pictures := model.Seen(*said)
+	text, pictures := model.UserContent(*said)
 	if len(pictures) == 0 {
 		b.text("user", text)
 		return nil
@@ -327,7 +327,7 @@ func without(kind func(chat.File) bool) func(model.Request) (model.Request, bool
 		req.Messages = slices.Clone(req.Messages)
 		for i, m := range req.Messages {
 			one := false
-			req.Messages[i], one = endpoint.Told(m, kind)
+			req.Messages[i], one = endpoint.WithoutFiles(m, kind)
 			had = had || one
 		}
 		return req, had
@@ -345,7 +345,7 @@ func withoutImages(req model.Request) (blind model.Request, had bool) {
 			r.Images, r.Text = nil, r.Text+"\n(The picture cannot be shown: the model takes none.)"
 			req.Messages[i].Result, had = &r, true
 		}
-		if _, pictures := model.Seen(m); len(pictures) > 0 {
+		if _, pictures := model.UserContent(m); len(pictures) > 0 {
 			req.Messages[i].Text, req.Messages[i].Note, req.Messages[i].Files, had = model.UserText(m), "", nil, true
 		}
 	}

@@ -62,7 +62,7 @@ var skipSignature = json.RawMessage(`{"google":{"thought_signature":"skip_though
 // pictures returns the files of a request whose bytes are sent.
 func pictures(req model.Request) (list []chat.File) {
 	for i := range req.Messages {
-		_, seen := model.Seen(req.Messages[i])
+		_, seen := model.UserContent(req.Messages[i])
 		list = append(list, seen...)
 	}
 	return list
@@ -102,8 +102,8 @@ func missing(whole, sent model.Request) string {
 	if at < 0 || len(whole.Format) > 0 {
 		return ""
 	}
-	_, before := model.Seen(whole.Messages[at])
-	_, after := model.Seen(sent.Messages[at])
+	_, before := model.UserContent(whole.Messages[at])
+	_, after := model.UserContent(sent.Messages[at])
 	if len(after) == len(before) {
 		return ""
 	}

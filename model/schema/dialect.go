@@ -46,13 +46,13 @@ type Dialect struct {
 
 func (d Dialect) String() string { return cmp.Or(d.name, "openai") }
 
-// Names lists the dialects that [Named] knows.
+// Names lists the dialects that [ByName] knows.
 func Names() []string {
 	return []string{"openai", "strict", "anthropic", "gemini", "moonshot", "local", "plain"}
 }
 
-// Named returns a dialect by its name; false if there is none.
-func Named(name string) (Dialect, bool) {
+// ByName returns a dialect by its name; false if there is none.
+func ByName(name string) (Dialect, bool) {
 	switch name {
 	case "openai":
 		return Dialect{name: name, pattern: python}, true
@@ -93,7 +93,7 @@ func Of(host, model string) Dialect {
 			break
 		}
 	}
-	d, _ := Named(name)
+	d, _ := ByName(name)
 	if strings.HasSuffix(host, ".azure.com") {
 		d.maxDescription = 1024
 	}

@@ -62,7 +62,7 @@ func (d Dialect) Adapt(parameters json.RawMessage) Adaptation {
 	if d.strict {
 		out.Strict = a.close(root)
 		if !out.Strict {
-			loose, _ := Named("openai")
+			loose, _ := ByName("openai")
 			return loose.Adapt(parameters)
 		}
 	}

@@ -116,7 +116,7 @@ func TestAdapt(t *testing.T) {
 			"plain", params(`"a":{"type":["string","null"],"minLength":1,"default":"x"},"$b":{"oneOf":[{"const":1},{"const":"y"}]}`), params(`"a":{"type":"string","description":"(default: \"x\", minLength: 1)"},"_b":{"anyOf":[{"type":"integer","description":"(enum: [1])"},{"enum":["y"],"type":"string"}]}`)},
 	} {
 		t.Run(c.dialect+": "+c.name, func(t *testing.T) {
-			d, ok := schema.Named(c.dialect)
+			d, ok := schema.ByName(c.dialect)
 			if !ok {
 				t.Fatal("no such dialect")
 			}
@@ -144,7 +144,7 @@ func TestRestore(t *testing.T) {
 		{"strict", params(`"a":{"type":"string"},"b":{"type":["string","null"]}`), `{"a":null,"b":null}`, `{"b":null}`},
 		{"strict", params(`"l":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}`), `{"l":[{"a":null},{"a":"x"}]}`, `{"l":[{},{"a":"x"}]}`},
 	} {
-		d, _ := schema.Named(c.dialect)
+		d, _ := schema.ByName(c.dialect)
 		if got := d.Adapt(json.RawMessage(c.schema)).Restore(json.RawMessage(c.args)); string(got) != c.want {
 			t.Errorf("%s: %s of %s: got %s, want %s", c.dialect, c.args, c.schema, got, c.want)
 		}
@@ -180,7 +180,7 @@ func TestBounds(t *testing.T) {
 	wide := `{"type":"object","anyOf":[` + strings.Repeat(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},`, 50) + `{}]}`
 	for name, in := range map[string]string{"double": double, "self": self, "deep": deep, "very deep": strings.Repeat(`{"a":[`, 5000), "wide": wide} {
 		for _, dialect := range schema.Names() {
-			d, _ := schema.Named(dialect)
+			d, _ := schema.ByName(dialect)
 			got := d.Adapt(json.RawMessage(in))
 			if got.Parameters != nil && !json.Valid(got.Parameters) {
 				t.Errorf("%s, %s: no JSON: %.200s", name, dialect, got.Parameters)

@@ -18,7 +18,7 @@ import (
 // Workspace is a workspace in which programs of another process run.
 type Workspace struct {
 	folder string // the journal
-	recorded
+	journalRecord
 }
 
 // FindRunning returns the workspaces in which programs of other processes of this user run,
@@ -40,7 +40,7 @@ func FindRunning(folder string) (list []Workspace, err error) {
 			continue // the first program is yet to begin, or the last has ended
 		}
 		r := Workspace{folder: name}
-		if err := json.Unmarshal(body, &r.recorded); err != nil || r.State == nil {
+		if err := json.Unmarshal(body, &r.journalRecord); err != nil || r.State == nil {
 			return nil, fmt.Errorf("%s cannot be read: %w", name, err)
 		}
 		list = append(list, r)
@@ -101,15 +101,15 @@ func (e *entry) equals(now *entry) bool {
 // the journal.
 func (r Workspace) Accept(abs string, text []byte) error {
 	name, _ := nameIn([]string{r.Config.Dir, plainPath(r.Config.Dir)}, abs)
-	body, err := json.Marshal(accepted{name, text})
+	body, err := json.Marshal(acceptance{name, text})
 	if err != nil {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(r.folder, acceptFile), body)
 }
 
-// accepted is the text of a file that a person has accepted.
-type accepted struct {
+// acceptance is the text of a file that a person has accepted.
+type acceptance struct {
 	Name string
 	Text []byte
 }
@@ -141,7 +141,7 @@ func (g *Guard) accept() {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	var a accepted
+	var a acceptance
 	if err == nil {
 		err = json.Unmarshal(body, &a)
 	}
@@ -155,7 +155,7 @@ func (g *Guard) accept() {
 	g.log.Warn("a person has changed a protected file while a command runs", "workspace", g.dirs[0], "name", a.Name)
 }
 
-func (g *Guard) take(a accepted) error {
+func (g *Guard) take(a acceptance) error {
 	was, protected := g.before.Entries[a.Name]
 	if !protected || was != nil && !was.isFile() {
 		return fmt.Errorf("%s is no protected file", told(a.Name))

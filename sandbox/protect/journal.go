@@ -50,8 +50,8 @@ type journal struct {
 	sum    [sha256.Size]byte
 }
 
-// recorded is the content of a record.
-type recorded struct {
+// journalRecord is the content of a record.
+type journalRecord struct {
 	Config Config
 	State  *state
 }
@@ -101,7 +101,7 @@ func (j *journal) begin(c Config, s *state) error {
 
 // write records that programs run, and how the names looked before.
 func (j *journal) write(c Config, s *state) error {
-	body, err := json.Marshal(recorded{c, s})
+	body, err := json.Marshal(journalRecord{c, s})
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func recoverOne(folder string, log *slog.Logger) ([]string, error) {
 	if err := awaitEnd(filepath.Join(folder, heldFile)); err != nil {
 		return nil, err
 	}
-	var r recorded
+	var r journalRecord
 	if err := json.Unmarshal(body, &r); err != nil || r.State == nil {
 		return nil, fmt.Errorf("%s cannot be read: %w. Look at the workspace that it names, then remove it", folder, errors.Join(err, io.ErrUnexpectedEOF))
 	}
@@ -243,7 +243,7 @@ func recoverOne(folder string, log *slog.Logger) ([]string, error) {
 }
 
 // restore restores a workspace.
-func (r recorded) restore() ([]string, error) {
+func (r journalRecord) restore() ([]string, error) {
 	g, err := New(r.Config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // the workspace is gone

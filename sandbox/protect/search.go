@@ -77,8 +77,8 @@ func folded(name string) string {
 	return name
 }
 
-// found is what a search finds.
-type found struct {
+// searchResult is what a search finds.
+type searchResult struct {
 	// repos are the folders that git takes for a repository's own, wherever they are and
 	// whatever they are called: .git, bare repositories, those of submodules and work
 	// trees. Those of Mercurial and Jujutsu, too.
@@ -108,10 +108,10 @@ const toSearch = 0o500
 // find searches all folders. It follows no links: git does, but what a link leads to is in
 // the workspace itself, or cannot be written by a program in it. It opens folders that are
 // closed to their owner, and leaves them open: nothing hides in them until later.
-func (s *search) find(root *os.Root, dir string) (found, error) {
+func (s *search) find(root *os.Root, dir string) (searchResult, error) {
 	known := s.folders
 	s.folders = make(map[string]folder, len(known))
-	result := found{repos: map[string]fs.FileInfo{}}
+	result := searchResult{repos: map[string]fs.FileInfo{}}
 	names := 0
 	for waiting := []string{"."}; len(waiting) > 0; {
 		name := waiting[len(waiting)-1]
@@ -125,7 +125,7 @@ func (s *search) find(root *os.Root, dir string) (found, error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 			continue // it is gone, or another user's
 		case err != nil: // the name may be too long for the system
-			return found{}, fmt.Errorf("a folder cannot be checked: %s: %w", quoted(path.Base(name)), errors.Unwrap(err))
+			return searchResult{}, fmt.Errorf("a folder cannot be checked: %s: %w", quoted(path.Base(name)), errors.Unwrap(err))
 		case !info.IsDir():
 			continue
 		}
@@ -137,7 +137,7 @@ func (s *search) find(root *os.Root, dir string) (found, error) {
 			f = folder{stamp: now, fresh: !now.Settled()}
 			n, err := f.read(root, name)
 			if err != nil {
-				return found{}, err
+				return searchResult{}, err
 			}
 			names += n
 		}
@@ -148,7 +148,7 @@ func (s *search) find(root *os.Root, dir string) (found, error) {
 		result.marks = append(result.marks, f.marks...)
 		waiting = append(waiting, f.below...)
 		if len(s.folders)+len(waiting) > maxFolders || names > maxNames {
-			return found{}, fmt.Errorf("the workspace has more than %d folders or %d names: too many to check after a command. Remove some, or use a smaller workspace", maxFolders, maxNames)
+			return searchResult{}, fmt.Errorf("the workspace has more than %d folders or %d names: too many to check after a command. Remove some, or use a smaller workspace", maxFolders, maxNames)
 		}
 	}
 	slices.Sort(result.marks)

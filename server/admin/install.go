@@ -11,10 +11,10 @@ import (
 
 // Registry finds, checks and installs packages of skills, as [hub.Installer] does.
 type Registry interface {
-	Find(ctx context.Context, source, text string, limit int) ([]hub.Found, []error)
+	Find(ctx context.Context, source, text string, limit int) ([]hub.Match, []error)
 	Lookup(ctx context.Context, source, words, version string) (hub.Source, hub.Ref, error)
 	Offer(ctx context.Context, s hub.Source, ref hub.Ref, o hub.Options) (hub.Offer, error)
-	Install(ctx context.Context, s hub.Source, ref hub.Ref, o hub.Options) (*hub.Installed, error)
+	Install(ctx context.Context, s hub.Source, ref hub.Ref, o hub.Options) (*hub.Installation, error)
 }
 
 // FoundSkills are skills of registries.
@@ -26,7 +26,7 @@ type FoundSkills struct {
 
 // FoundSkill is a skill of a registry. Words are what a [Package] takes as its name.
 type FoundSkill struct {
-	hub.Found
+	hub.Match
 	Words string `json:"words"`
 }
 
@@ -68,7 +68,7 @@ func (a *API) Offer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Install answers with the [hub.Installed] of a [Package].
+// Install answers with the [hub.Installation] of a [Package].
 func (a *API) Install(w http.ResponseWriter, r *http.Request) {
 	var p Package
 	s, ref, ok := a.lookup(w, r, &p)

@@ -13,8 +13,8 @@ import (
 // registry has one skill.
 type registry struct{ installed *hub.Options }
 
-func (registry) Find(context.Context, string, string, int) ([]hub.Found, []error) {
-	return []hub.Found{{Registry: "hub", Name: "greet", Owner: "acme"}}, []error{errors.New("another does not answer")}
+func (registry) Find(context.Context, string, string, int) ([]hub.Match, []error) {
+	return []hub.Match{{Registry: "hub", Name: "greet", Owner: "acme"}}, []error{errors.New("another does not answer")}
 }
 
 func (registry) Lookup(_ context.Context, _, words, _ string) (hub.Source, hub.Ref, error) {
@@ -25,12 +25,12 @@ func (registry) Offer(context.Context, hub.Source, hub.Ref, hub.Options) (hub.Of
 	return hub.Offer{Name: "greet", Sum: "1"}, nil
 }
 
-func (r registry) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installed, error) {
+func (r registry) Install(_ context.Context, _ hub.Source, ref hub.Ref, o hub.Options) (*hub.Installation, error) {
 	*r.installed = o
 	if !o.Accept {
 		return nil, &hub.NeedsYesError{Name: ref.Name}
 	}
-	return &hub.Installed{Name: ref.Name}, nil
+	return &hub.Installation{Name: ref.Name}, nil
 }
 
 // TestInstall: a skill is installed after somebody saw its offer, never from a file of the gateway's machine,

@@ -112,7 +112,7 @@ func messageOf(r *http.Request, in types.RunAgentInput) (m engine.Message, err e
 		}
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // system is the role of instructions, which are no message of the conversation.
@@ -238,7 +238,7 @@ func (o *writer) call(c chat.Call) error {
 }
 
 // end writes the calls for the page, and how the run ends: calls that wait for a person interrupt it.
-func (o *writer) end(done *turn.Done) error {
+func (o *writer) end(done *turn.End) error {
 	for _, c := range done.Handed {
 		if err := o.call(c); err != nil {
 			return err

@@ -37,14 +37,14 @@ func Asks(r *http.Request) bool {
 
 // request is the part of Anthropic's request that an agent can use.
 type request struct {
-	Model       string   `json:"model"`
-	System      blocks   `json:"system"`
-	Messages    []said   `json:"messages"`
-	MaxTokens   int      `json:"max_tokens"`
-	Temperature *float64 `json:"temperature"`
-	TopP        *float64 `json:"top_p"`
-	Stop        []string `json:"stop_sequences"`
-	Stream      bool     `json:"stream"`
+	Model       string          `json:"model"`
+	System      blocks          `json:"system"`
+	Messages    []clientMessage `json:"messages"`
+	MaxTokens   int             `json:"max_tokens"`
+	Temperature *float64        `json:"temperature"`
+	TopP        *float64        `json:"top_p"`
+	Stop        []string        `json:"stop_sequences"`
+	Stream      bool            `json:"stream"`
 	Tools       []struct {
 		Type        string          `json:"type"`
 		Name        string          `json:"name"`
@@ -112,7 +112,7 @@ func (c request) message(r *http.Request, secrets secret.Redactor) (engine.Messa
 		}
 	}
 	m.Instructions = strings.Join(instructions, "\n\n")
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // offer reads the tools. Those with a type of Anthropic's own are skipped: the agent has its own.
@@ -160,7 +160,7 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (c request, m engine
 
 // Messages runs a turn and answers with its reply, whole or streamed.
 func (a *API) Messages(w http.ResponseWriter, r *http.Request) {
-	w = &shaped{w}
+	w = &errorWriter{w}
 	c, m, ok := a.asked(w, r)
 	if !ok {
 		return
@@ -176,7 +176,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) {
 
 // CountTokens answers with about how many tokens a request has.
 func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) {
-	w = &shaped{w}
+	w = &errorWriter{w}
 	_, m, ok := a.asked(w, r)
 	if !ok {
 		return
@@ -207,7 +207,7 @@ func (a *API) entry(name string) entry {
 func (a *API) Model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("id")
 	if _, err := a.models.Agent(name); err != nil {
-		wire.Fail(&shaped{w}, err)
+		wire.Fail(&errorWriter{w}, err)
 		return
 	}
 	wire.Reply(w, http.StatusOK, a.entry(name))
@@ -228,20 +228,20 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 	wire.Reply(w, http.StatusOK, list)
 }
 
-// shaped writes refusals in the form of Anthropic's API.
-type shaped struct{ http.ResponseWriter }
+// errorWriter writes refusals in the form of Anthropic's API.
+type errorWriter struct{ http.ResponseWriter }
 
 // Unwrap lets [http.ResponseController] flush.
-func (s *shaped) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *errorWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Whole implements [wire.Whole].
-func (s *shaped) Whole() bool {
+func (s *errorWriter) Whole() bool {
 	to, ok := s.ResponseWriter.(wire.Whole)
 	return !ok || to.Whole()
 }
 
 // Shape implements [wire.Shaper].
-func (s *shaped) Shape(status int, p wire.Problem) any { return Problem(status, p) }
+func (s *errorWriter) Shape(status int, p wire.Problem) any { return Problem(status, p) }
 
 // problem is how Anthropic's API refuses a request.
 type problem struct {

@@ -16,8 +16,8 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", engine.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// said is a message of the client.
-type said struct {
+// clientMessage is a message of the client.
+type clientMessage struct {
 	Role    string `json:"role"`
 	Content blocks `json:"content"`
 }
@@ -107,7 +107,7 @@ func (c request) read(instructions *[]string) ([]chat.Message, error) {
 const reminder = "<system-reminder>"
 
 // user reads the results and the text of a message.
-func (m said) user(history []chat.Message, made map[string]string) ([]chat.Message, error) {
+func (m clientMessage) user(history []chat.Message, made map[string]string) ([]chat.Message, error) {
 	results, asks := 0, false
 	for _, b := range m.Content {
 		if b.Type != "tool_result" {
@@ -152,7 +152,7 @@ func (m said) user(history []chat.Message, made map[string]string) ([]chat.Messa
 
 // assistant reads the text, the thoughts and the calls of a message. etui keeps the thoughts, too: those
 // of the client are for a model that is asked about calls of which nothing is kept any more.
-func (m said) assistant(history []chat.Message, made map[string]string) ([]chat.Message, error) {
+func (m clientMessage) assistant(history []chat.Message, made map[string]string) ([]chat.Message, error) {
 	text, _, err := m.Content.read()
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func usageOf(t model.Tokens) usage {
 }
 
 // stopReason says why an answer ends, and the stop of the client that ended it, if one did.
-func (o *writer) stopReason(done *turn.Done) (why, sequence *string) {
+func (o *writer) stopReason(done *turn.End) (why, sequence *string) {
 	reason := "end_turn"
 	switch {
 	case len(done.Handed) > 0:
@@ -237,7 +237,7 @@ func (o *writer) think(raw json.RawMessage) error {
 }
 
 // end ends the answer: with the calls for the client, why it ends, and the tokens.
-func (o *writer) end(done *turn.Done) error {
+func (o *writer) end(done *turn.End) error {
 	if len(done.Handed) == 0 && o.stream == nil && len(o.head.Content) == 0 {
 		o.head.Content = append(o.head.Content, part{Type: "text", Text: new(string)})
 	}
@@ -269,7 +269,7 @@ func (o *writer) end(done *turn.Done) error {
 
 // callsOf returns the calls that a turn hands to the client. Their input is an object: arguments
 // that the model wrote badly are empty.
-func callsOf(done *turn.Done) (list []part) {
+func callsOf(done *turn.End) (list []part) {
 	for _, c := range done.Handed {
 		b := part{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Arguments}
 		var object map[string]json.RawMessage

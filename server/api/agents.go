@@ -46,7 +46,7 @@ func (a *API) replyToolsets(w http.ResponseWriter, agent string, seen *selection
 		if seen != nil && slices.Contains(seen.HiddenSkills, t.Name) {
 			continue
 		}
-		members, _ := c.Shown(t)
+		members, _ := c.ToolsOf(t)
 		if seen != nil {
 			members = slices.DeleteFunc(slices.Clone(members), func(e *catalog.Entry) bool { return !seen.Visible(e) })
 			if len(t.Tools) > 0 { // patterns and names of what is hidden

@@ -84,23 +84,23 @@ func read(w http.ResponseWriter, r *http.Request, request any, in *Message) (eng
 
 // Event is a [turn.Event] on the wire. Exactly one field is set.
 type Event struct {
-	Selected *Selected      `json:"selected,omitempty"`
-	Text     string         `json:"text,omitempty"`
-	Call     *chat.Call     `json:"call,omitempty"`
-	Progress *turn.Progress `json:"progress,omitempty"`
-	Result   *chat.Result   `json:"result,omitempty"`
+	Selected *SelectionSummary `json:"selected,omitempty"`
+	Text     string            `json:"text,omitempty"`
+	Call     *chat.Call        `json:"call,omitempty"`
+	Progress *turn.Progress    `json:"progress,omitempty"`
+	Result   *chat.Result      `json:"result,omitempty"`
 	// Phase is how far a workflow has come.
 	Phase *turn.PhaseEvent `json:"phase,omitempty"`
 	// Await is a call for which the turn waits; its done comes next.
 	Await *session.Await `json:"await,omitempty"`
-	Done  *turn.Done     `json:"done,omitempty"`
+	Done  *turn.End      `json:"done,omitempty"`
 	Error string         `json:"error,omitempty"`
 	// Code says for programs what went wrong, if Error is set.
 	Code string `json:"code,omitempty"`
 }
 
-// Selected summarizes a selection.
-type Selected struct {
+// SelectionSummary summarizes a selection.
+type SelectionSummary struct {
 	// Skill is the active toolset.
 	Skill string `json:"skill"`
 	// All is how many tools the caller may see, Usable how many of them the toolset and
@@ -123,7 +123,7 @@ func eventOf(e turn.Event) Event {
 	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Await: e.Await, Done: e.Done}
 	if s := e.Selection; s != nil {
 		t, n := s.Tokens(), s.Counts()
-		out.Selected = &Selected{
+		out.Selected = &SelectionSummary{
 			Skill: s.ActiveSkill(), All: n.All, Usable: n.Usable, Sent: n.Sent, Mode: s.Mode,
 			TokensAll: t.All, TokensSent: t.Sent, TokensMeta: t.Meta, TokensSaved: t.Saved, SavedPercent: t.SavedPercent,
 		}

@@ -1,11 +1,11 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 )
@@ -39,7 +39,7 @@ func (a ApprovalAnswer) said(by string) (session.Answer, error) {
 		}
 	}
 	if decided != 1 {
-		return session.Answer{}, fmt.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
+		return session.Answer{}, phrase.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
 	}
 	yes := a.Answer != "" || a.Approved != nil && *a.Approved
 	return session.Answer{Approved: yes, Withdrawn: a.Withdrawn, Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer, By: by}, nil
@@ -66,13 +66,18 @@ func (a *API) Approvals(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, Approvals{waiting, lasting}, err)
 }
 
-// OwnApprovals answers with a list of [approval.Approval]: what a person may answer.
+// OwnApprovals answers with a list of [approval.Approval]: what a person may answer, and what they asked
+// for that only others may answer.
 func (a *API) OwnApprovals(w http.ResponseWriter, r *http.Request) {
 	q, ok := person(w, r)
 	if !ok {
 		return
 	}
-	list, err := a.engine.Answers().For(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
+	list, asked, err := a.engine.Answers().Open(r.Context(), engine.Message{User: q.Get("user"), Channel: "api"})
+	for _, own := range a.engine.Inquiries().AddAsked(r.Context(), asked) {
+		own.Theirs = true
+		list = append(list, own)
+	}
 	wire.Answer(w, list, err)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Questions are an operator's own, with the tools that should answer them.
 type Questions struct {
-	Questions []eval.Asked `json:"questions"`
+	Questions []eval.Question `json:"questions"`
 }
 
 // Example is a question that is added to the texts by which the ranking finds a tool.

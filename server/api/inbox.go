@@ -26,10 +26,10 @@ func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
 	wire.Answer(w, list, err)
 }
 
-// Running answers with a [live.Turn] for each turn that runs in this process.
-func (a *API) Running(w http.ResponseWriter, r *http.Request) {
+// RunningTurns answers with a [live.Turn] for each turn that runs in this process.
+func (a *API) RunningTurns(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); ok {
-		wire.Reply(w, http.StatusOK, a.engine.Running())
+		wire.Reply(w, http.StatusOK, a.engine.RunningTurns())
 	}
 }
 

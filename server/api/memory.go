@@ -26,14 +26,14 @@ type MemoryEdit struct {
 	New  string `json:"new"`
 }
 
-// Edited is what MEMORY.md is after a [MemoryEdit].
-type Edited struct {
+// MemoryText is what MEMORY.md is after a [MemoryEdit].
+type MemoryText struct {
 	Memory string `json:"memory"`
 }
 
-// Recalled are the results of a [MemoryLook] with a query, best first.
-type Recalled struct {
-	Found []memory.Found `json:"found"`
+// MemoryMatches are the results of a [MemoryLook] with a query, best first.
+type MemoryMatches struct {
+	Found []memory.Passage `json:"found"`
 }
 
 // Memory answers a [MemoryLook] with what is remembered, or with what of it, and of the
@@ -62,10 +62,10 @@ func (a *API) Memory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := a.memory.Recall(r.Context(), caller, l.Query, l.Most)
-	wire.Answer(w, Recalled{found}, err)
+	wire.Answer(w, MemoryMatches{found}, err)
 }
 
-// EditMemory answers a [MemoryEdit] with the text that is stored then, an [Edited].
+// EditMemory answers a [MemoryEdit] with the text that is stored then, a [MemoryText].
 func (a *API) EditMemory(w http.ResponseWriter, r *http.Request) {
 	var e MemoryEdit
 	m, ok := read(w, r, &e, &e.Message)
@@ -78,5 +78,5 @@ func (a *API) EditMemory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, err := a.memory.EditMemory(r.Context(), caller, e.Base, e.New)
-	wire.Answer(w, Edited{text}, err)
+	wire.Answer(w, MemoryText{text}, err)
 }

@@ -23,8 +23,8 @@ type Ranking struct {
 	By   string    `json:"by,omitempty"`
 	// Judged is what the last fitting of the ranking gained, and JudgedRecommender that of the
 	// recommender; nil without one.
-	Judged            *Judged `json:"judged,omitempty"`
-	JudgedRecommender *Judged `json:"judged_recommender,omitempty"`
+	Judged            *FittingGain `json:"judged,omitempty"`
+	JudgedRecommender *FittingGain `json:"judged_recommender,omitempty"`
 	// Trouble is why the fitted weights cannot be used.
 	Trouble string `json:"trouble,omitempty"`
 }
@@ -37,9 +37,9 @@ type Weight struct {
 	Now     float64 `json:"now"`
 }
 
-// Judged is how well the turns that were held out from a fitting found their tools before and
+// FittingGain is how well the turns that were held out from a fitting found their tools before and
 // after it, as nDCG@5, with the standard error of the gain.
-type Judged struct {
+type FittingGain struct {
 	HeldOut int     `json:"held_out"`
 	Before  float64 `json:"before"`
 	After   float64 `json:"after"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/inspect"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
@@ -170,7 +171,7 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 	c := wire.CallerOf(r)
 	switch user := q.Get("user"); {
 	case !c.ForOthers && user != "" && user != c.User:
-		wire.Fail(w, fmt.Errorf("%w: it may not speak for others, so leave user out", wire.ErrForbidden))
+		wire.Fail(w, phrase.Errorf("%w: it may not speak for others, so leave user out", wire.ErrForbidden))
 		return nil, false
 	case !c.ForOthers:
 		q.Set("user", c.User)
@@ -200,7 +201,7 @@ func (c Conversations) query(w http.ResponseWriter, r *http.Request, names ...st
 func (c Conversations) owns(w http.ResponseWriter, r *http.Request, key session.Key, user string) bool {
 	list, err := c.engine.Store().List(r.Context(), session.Filter{Key: key, Limit: 1})
 	if err == nil && (len(list) == 0 || !route.Belongs(list[0], c.engine.Agents().Users().Names(user))) {
-		err = fmt.Errorf("session %q: %w", key, session.ErrNotFound)
+		err = phrase.Errorf("session %q: %w", key, session.ErrNotFound)
 	}
 	if err != nil {
 		wire.Fail(w, err)

@@ -88,7 +88,7 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		wire.Reply(w, http.StatusOK, s)
 		return
 	}
-	s.Refused = a.engine.Refused(r.Context())
+	s.Refused = a.engine.Refusals(r.Context())
 	s.Tools, s.Workflows = c.Len(), append(s.Workflows, a.engine.Agents().Workflows().Names()...)
 	if len(s.Workflows) > 0 {
 		runs, err := a.inspector.Runs(r.Context())

@@ -35,6 +35,8 @@ type Tool struct {
 	// say; Shadowed that a later tool of the same name is in effect.
 	Filtered bool `json:"filtered,omitempty"`
 	Shadowed bool `json:"shadowed,omitempty"`
+	// Disabled is what of tools.disabled in the configuration switches the tool off.
+	Disabled []string `json:"disabled,omitempty"`
 }
 
 func describe(e *catalog.Entry) Tool {
@@ -69,12 +71,13 @@ func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
 	if seen != nil {
 		c = seen.Catalog()
 	}
-	list := []Tool{}
+	list, off := []Tool{}, c.DisabledBy()
 	add := func(e *catalog.Entry) {
 		if name := q.Get("name"); name != "" && name != e.Definition.Name {
 			return
 		}
 		t := describe(e)
+		t.Disabled = off[e]
 		if brief {
 			t.Translations, t.Examples, t.Parameters = nil, nil, nil
 		}
@@ -118,12 +121,12 @@ type CallRequest struct {
 	Message
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Asks says that the caller answers questions of the tool. Answer is the answer to the last one.
-	Asks   bool   `json:"asks,omitempty"`
-	Answer *Given `json:"answer,omitempty"`
+	Asks   bool            `json:"asks,omitempty"`
+	Answer *QuestionAnswer `json:"answer,omitempty"`
 }
 
-// Given is a person's answer to the question of a call.
-type Given struct {
+// QuestionAnswer is a person's answer to the question of a call.
+type QuestionAnswer struct {
 	Resume string `json:"resume"`
 	Text   string `json:"text"`
 	// Given is false where the person does not answer.
@@ -134,11 +137,11 @@ type Given struct {
 // made again with the answer.
 type CallReply struct {
 	chat.Result
-	Question *Asked `json:"question,omitempty"`
+	Question *CallQuestion `json:"question,omitempty"`
 }
 
-// Asked is what a tool asks a person.
-type Asked struct {
+// CallQuestion is what a tool asks a person.
+type CallQuestion struct {
 	Text    string   `json:"text"`
 	Choices []string `json:"choices,omitempty"`
 	Resume  string   `json:"resume"`
@@ -162,7 +165,7 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	var question *tool.Question
 	switch {
 	case c.Asks && errors.As(err, &question):
-		wire.Reply(w, http.StatusOK, CallReply{Question: &Asked{question.Text, question.Choices, question.Resume}})
+		wire.Reply(w, http.StatusOK, CallReply{Question: &CallQuestion{question.Text, question.Choices, question.Resume}})
 	case errors.Is(err, turn.ErrNoTool):
 		wire.Refuse(w, http.StatusNotFound, result.Text)
 	case errors.As(err, &mismatch):

@@ -56,7 +56,7 @@ func elicits(r *mcp.CallToolRequest) bool {
 
 // ask makes a call whose client can ask its person.
 func (s *Server) ask(
-	ctx context.Context, r *mcp.CallToolRequest, sender engine.Message, in named, host tool.Host,
+	ctx context.Context, r *mcp.CallToolRequest, sender engine.Message, in callToolArguments, host tool.Host,
 ) (*mcp.CallToolResult, error) {
 	var st state
 	if r.Params.RequestState != "" && json.Unmarshal([]byte(r.Params.RequestState), &st) != nil {

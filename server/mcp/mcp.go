@@ -267,8 +267,8 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 	}, nil
 }
 
-// named are the arguments of call_tool.
-type named struct {
+// callToolArguments are the arguments of call_tool.
+type callToolArguments struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
@@ -276,7 +276,7 @@ type named struct {
 func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx, sender, end := of(ctx)
 	defer end()
-	var in named
+	var in callToolArguments
 	if bad := read(r, &in); bad != nil {
 		return bad, nil
 	}
@@ -384,7 +384,7 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		case *mcp.CallToolParamsRaw:
 			if sender.lists { // the library completes the results of tools that it knows
-				args, err := json.Marshal(named{p.Name, p.Arguments})
+				args, err := json.Marshal(callToolArguments{p.Name, p.Arguments})
 				if err != nil {
 					return nil, invalid("%v", err)
 				}

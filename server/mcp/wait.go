@@ -32,7 +32,7 @@ const (
 )
 
 // await makes a call, or says that it waits.
-func (s *Server) await(ctx context.Context, c caller, in named) *mcp.CallToolResult {
+func (s *Server) await(ctx context.Context, c caller, in callToolArguments) *mcp.CallToolResult {
 	sender := c.Message
 	if sender.User == "" && sender.As == "" && !sender.Trusted { // it cannot be told from others
 		return answer(s.engine.Call(ctx, sender, in.Name, in.Arguments))
@@ -77,7 +77,7 @@ func (s *Server) await(ctx context.Context, c caller, in named) *mcp.CallToolRes
 
 // waits keeps a call until somebody has decided.
 func (s *Server) waits(
-	ctx context.Context, sender engine.Message, key session.Key, a session.Await, in named,
+	ctx context.Context, sender engine.Message, key session.Key, a session.Await, in callToolArguments,
 ) (session.Await, error) {
 	f, err := s.engine.Agents().Caller(sender)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Server) waits(
 	}
 	a.Call, a.For, a.User, a.ID = directCall, session.Approval, f.Record(), strings.ToLower(rand.Text()[:turn.IDLength])
 	a.Language = sender.Language
-	a.Apart = &session.Apart{
+	a.Apart = &session.ApartCall{
 		Call: chat.Call{ID: directCall, Name: in.Name, Arguments: in.Arguments}, Request: m.Stored(), Direct: true,
 	}
 	err = s.engine.Store().Append(ctx, key, session.State{Awaits: []session.Await{a}}, chat.Message{

@@ -84,12 +84,12 @@ type Provider struct {
 	asking chan struct{} // has an element for each sign-in that asks the provider
 
 	mu     sync.Mutex
-	found  *found // nil before the provider has answered
+	found  *discovery // nil before the provider has answered
 	failed time.Time
 }
 
-// found is what the provider says of itself.
-type found struct {
+// discovery is what the provider says of itself.
+type discovery struct {
 	*coreos.Provider
 	oauth oauth2.Config
 	names bool // the provider says in each answer which one it is, see RFC 9207
@@ -106,7 +106,7 @@ func New(c Config) *Provider {
 	if c.Client != nil && c.Client.Transport != nil {
 		next = c.Client.Transport
 	}
-	client.Transport = bounded{next}
+	client.Transport = boundedTransport{next}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)                          // never fails
@@ -124,8 +124,8 @@ func (p *Provider) Host() string {
 	return u.Host
 }
 
-// begun is a sign-in that has begun.
-type begun struct {
+// signIn is a sign-in that has begun.
+type signIn struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
 	Verifier string    `json:"verifier"`
@@ -139,7 +139,7 @@ func (p *Provider) Begin(ctx context.Context) (address, sealed string, err error
 	if err != nil {
 		return "", "", err
 	}
-	b := begun{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), p.config.Now().Add(Lasts)}
+	b := signIn{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), p.config.Now().Add(Lasts)}
 	text, err := json.Marshal(b)
 	if err != nil {
 		return "", "", err
@@ -182,7 +182,7 @@ func (p *Provider) Finish(ctx context.Context, sealed string, r Return) (console
 	return p.person(claims)
 }
 
-func (p *Provider) open(sealed string) (b begun, ok bool) {
+func (p *Provider) open(sealed string) (b signIn, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return b, false
@@ -193,7 +193,7 @@ func (p *Provider) open(sealed string) (b begun, ok bool) {
 
 // claims redeems a code and returns what the provider says of the person: in the ID token, and where
 // that leaves the email or the groups out, at its userinfo endpoint.
-func (p *Provider) claims(ctx context.Context, f *found, b begun, code string) (map[string]any, error) {
+func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code string) (map[string]any, error) {
 	tokens, err := f.oauth.Exchange(ctx, code, oauth2.VerifierOption(b.Verifier))
 	var refused *oauth2.RetrieveError
 	switch {
@@ -304,7 +304,7 @@ func texts(claim any) (list []string) {
 }
 
 // find returns what the provider says of itself, and asks for it once.
-func (p *Provider) find(ctx context.Context) (*found, error) {
+func (p *Provider) find(ctx context.Context) (*discovery, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found != nil {
@@ -322,7 +322,7 @@ func (p *Provider) find(ctx context.Context) (*found, error) {
 	return f, nil
 }
 
-func (p *Provider) ask(ctx context.Context) (*found, error) {
+func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	// The keys are asked for later, too, so the context is that of the provider, not of one request.
 	known, err := coreos.NewProvider(coreos.ClientContext(context.WithoutCancel(ctx), p.client), p.config.Issuer)
 	if err != nil {
@@ -352,14 +352,14 @@ func (p *Provider) ask(ctx context.Context) (*found, error) {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	scopes := append([]string{coreos.ScopeOpenID, "email", "profile"}, p.config.Scopes...)
-	return &found{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names}, nil
+	return &discovery{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names}, nil
 }
 
-// bounded cuts the answers of a provider off.
-type bounded struct{ next http.RoundTripper }
+// boundedTransport cuts the answers of a provider off.
+type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(r)
 	if err == nil {
 		resp.Body = struct {

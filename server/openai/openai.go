@@ -121,7 +121,7 @@ func (c completionRequest) message(r *http.Request) (engine.Message, error) {
 		history = append(history, one)
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
-	return m, wire.Said(&m, history)
+	return m, wire.Complete(&m, history)
 }
 
 // completion is OpenAI's answer, or a piece of it.
@@ -155,7 +155,7 @@ type tokens struct {
 }
 
 // tokensOf returns what is known of the tokens of the last answer of a turn; nil if nobody asked.
-func (c completionRequest) tokensOf(done *turn.Done) *tokens {
+func (c completionRequest) tokensOf(done *turn.End) *tokens {
 	if len(done.Logprobs) == 0 || string(c.More["logprobs"]) != "true" || c.legacy {
 		return nil
 	}
@@ -184,7 +184,7 @@ func usageOf(u model.Tokens) *completionUsage {
 	return out
 }
 
-func finishReason(done *turn.Done) *string {
+func finishReason(done *turn.End) *string {
 	reason := "stop"
 	switch {
 	case len(done.Handed) > 0:

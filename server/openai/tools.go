@@ -102,7 +102,7 @@ func (o offer) choose(into *clienttool.Offer) error {
 }
 
 // handed returns the calls that a turn hands to the client.
-func handed(done *turn.Done) (calls []toolCall) {
+func handed(done *turn.End) (calls []toolCall) {
 	for _, c := range done.Handed {
 		calls = append(calls, toolCall{ID: c.ID, Type: "function", Function: &function{c.Name, argumentsOf(c.Arguments)}})
 	}

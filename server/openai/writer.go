@@ -103,7 +103,7 @@ func (a *answer) say(text string) error {
 }
 
 // end ends a streamed answer: with the calls for the client, each begun by its name, and why it ends.
-func (a *answer) end(done *turn.Done) error {
+func (a *answer) end(done *turn.End) error {
 	for i, call := range handed(done) {
 		arguments := function{Arguments: call.Function.Arguments}
 		call.Index, call.Function = &i, &function{Name: call.Function.Name}
@@ -126,7 +126,7 @@ func (a *answer) end(done *turn.Done) error {
 }
 
 // finish ends the response after the last answer, with the tokens of all.
-func (c *completionWriter) finish(done *turn.Done, said choice) error {
+func (c *completionWriter) finish(done *turn.End, said choice) error {
 	c.finished = append(c.finished, said)
 	c.usage.Add(done.Usage)
 	switch {

@@ -62,7 +62,7 @@ func newSeal() seal {
 func owner(m *engine.Message) []byte { return []byte(m.Client + "\n" + m.User) }
 
 // item returns the reasoning behind the calls that a turn hands over; nil if there is none.
-func (s seal) item(m *engine.Message, done *turn.Done) *reasoningItem {
+func (s seal) item(m *engine.Message, done *turn.End) *reasoningItem {
 	thought := reasoning{State: done.State, StateOf: done.StateOf, Calls: map[string]json.RawMessage{}}
 	for _, c := range done.Handed {
 		if len(c.State) > 0 {

@@ -178,7 +178,7 @@ func (c *request) message(r *http.Request, s seal) (m engine.Message, token stri
 		m.Session, c.begins = idPrefix+token, true
 	}
 	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n\n"))
-	return m, token, wire.Said(&m, history)
+	return m, token, wire.Complete(&m, history)
 }
 
 func noPrevious(id string) error {
@@ -251,7 +251,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) {
 	out := newWriter(w, c, idPrefix+token+rand.Text()[:tokenLength], a.engine.Now().Unix())
 	defer out.close()
 	if c.includes() {
-		out.reasoning = func(done *turn.Done) *reasoningItem { return a.seal.item(&m, done) }
+		out.reasoning = func(done *turn.End) *reasoningItem { return a.seal.item(&m, done) }
 	}
 	if c.Background {
 		a.background(w, r, m, out)

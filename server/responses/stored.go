@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -55,7 +56,7 @@ func (a *API) save(ctx context.Context, key session.Key, sender engine.Message, 
 	}
 	raw = a.engine.Agents().Secrets().Redactor().JSON(raw)
 	if len(raw) > maxStored {
-		return fmt.Errorf("%w: a response that is stored may have %d bytes with its input", engine.ErrTooLong, maxStored)
+		return phrase.Errorf("%w: a response that is stored may have %d bytes with its input", engine.ErrTooLong, maxStored)
 	}
 	who, err := a.engine.Agents().Whoami(sender)
 	if err != nil {

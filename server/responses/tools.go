@@ -14,11 +14,11 @@ type toolset struct {
 	Choice   json.RawMessage   `json:"tool_choice"`
 	Parallel *bool             `json:"parallel_tool_calls"`
 
-	named map[string]named // by the name for the model
+	named map[string]toolName // by the name for the model
 }
 
-// named is how the client calls a tool.
-type named struct {
+// toolName is how the client calls a tool.
+type toolName struct {
 	namespace, name string
 	custom          bool
 }
@@ -53,7 +53,7 @@ func customArguments(input string) json.RawMessage {
 
 // read reads the tools. Those that OpenAI's own servers run are skipped: the agent has its own.
 func (t *toolset) read(into *clienttool.Offer) error {
-	t.named = map[string]named{}
+	t.named = map[string]toolName{}
 	for i, raw := range t.Tools {
 		var spec toolSpec
 		if err := json.Unmarshal(raw, &spec); err != nil {
@@ -96,7 +96,7 @@ func (t *toolset) add(into *clienttool.Offer, namespace string, spec toolSpec) {
 	default:
 		return
 	}
-	t.named[tool.Name] = named{namespace, spec.Name, spec.Type == "custom"}
+	t.named[tool.Name] = toolName{namespace, spec.Name, spec.Type == "custom"}
 	into.Tools = append(into.Tools, tool)
 }
 

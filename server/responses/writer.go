@@ -119,7 +119,7 @@ type writer struct {
 	w       http.ResponseWriter
 	stream  *wire.Stream // nil when nothing is streamed
 	// reasoning, when not nil, returns what goes before the calls; nil for nothing.
-	reasoning func(*turn.Done) *reasoningItem
+	reasoning func(*turn.End) *reasoningItem
 	// keep, when not nil, stores the response once it has ended.
 	keep func(response)
 	// detached says that the turn goes on without the client, and cancelled that it was ended.
@@ -241,7 +241,7 @@ func (o *writer) say(text string) error {
 }
 
 // end completes the answer: the text, the calls for the client, how it ended, and the tokens.
-func (o *writer) end(done *turn.Done) error {
+func (o *writer) end(done *turn.End) error {
 	if o.text.Len() > 0 || len(done.Handed) == 0 {
 		if err := o.endText(); err != nil {
 			return err

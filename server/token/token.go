@@ -109,13 +109,13 @@ func (v *Verifier) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) 
 		return nil, fmt.Errorf("the issuer of tokens: %w", err)
 	}
 	keys := *v.client
-	keys.Transport = &spaced{next: v.client.Transport}
+	keys.Transport = &spacedTransport{next: v.client.Transport}
 	v.tokens = provider.VerifierContext(oidc.ClientContext(ctx, &keys), &oidc.Config{ClientID: v.config.Audience})
 	return v.tokens, nil
 }
 
-// spaced lets requests through that are spacing apart, and refuses others.
-type spaced struct {
+// spacedTransport lets requests through that are spacing apart, and refuses others.
+type spacedTransport struct {
 	next http.RoundTripper
 
 	mu   sync.Mutex
@@ -123,7 +123,7 @@ type spaced struct {
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (s *spaced) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *spacedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	early := time.Since(s.last) < spacing
 	if !early {

@@ -27,8 +27,8 @@ import (
 // answered is a [wire.Writer] that keeps an answer.
 type answered struct {
 	text    string
-	done    *turn.Done
-	waiting []wire.Waiting
+	done    *turn.End
+	waiting []wire.PendingCall
 	err     error
 }
 

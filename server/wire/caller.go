@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 )
@@ -84,9 +82,9 @@ func Sender(r *http.Request, m *engine.Message) error {
 		switch {
 		case !strings.HasPrefix(name, header):
 		case !slices.Contains(headers, name):
-			return fmt.Errorf("%w: there is no header %s%s", engine.ErrInvalid, name, nearest.Hint(name, slices.Values(headers)))
+			return phrase.Errorf("%w: there is no header %s%s", engine.ErrInvalid, name, phrase.Near(name, slices.Values(headers)))
 		case len(values) > 1: // a proxy may have meant another one than the first
-			return fmt.Errorf("%w: the header %s appears twice", engine.ErrInvalid, name)
+			return phrase.Errorf("%w: the header %s appears twice", engine.ErrInvalid, name)
 		}
 	}
 	said := r.Header.Get
@@ -101,14 +99,14 @@ func Sender(r *http.Request, m *engine.Message) error {
 	}
 	c := CallerOf(r)
 	if c.NoClientTools && len(m.Offer.Tools) > 0 {
-		return fmt.Errorf("%w: it may bring no tools; leave them out", ErrForbidden)
+		return phrase.Errorf("%w: it may bring no tools; leave them out", ErrForbidden)
 	}
 	m.Client, m.Channel, m.Trusted = c.Key, cmp.Or(m.Channel, "api"), c.Operator
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:
-		return fmt.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)
+		return phrase.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)
 	case m.Background && !c.Operator: // its answer goes to the chat where the conversation is
-		return fmt.Errorf("%w: only an operator sends in the background", ErrForbidden)
+		return phrase.Errorf("%w: only an operator sends in the background", ErrForbidden)
 	case c.ForOthers:
 		if !c.Operator { // nobody else says who gave an answer
 			m.Answers = signed(m.Answers, "")
@@ -117,7 +115,7 @@ func Sender(r *http.Request, m *engine.Message) error {
 			m.Channel = "api"
 		}
 		if strings.HasPrefix(m.As, "cli:") && !c.Operator {
-			return fmt.Errorf("%w: cli is the terminal of operators; name the user without it", ErrForbidden)
+			return phrase.Errorf("%w: cli is the terminal of operators; name the user without it", ErrForbidden)
 		}
 		if m.User == "" && m.As == "" && m.Chat == "" && identity.Direct(m.Channel) {
 			m.User = c.User // it says nothing of anybody else
@@ -132,7 +130,7 @@ func Sender(r *http.Request, m *engine.Message) error {
 		{"account", m.Account != ""}, {"attrs", len(m.Attrs) > 0},
 	} {
 		if claim.made {
-			return fmt.Errorf("%w: it may not speak for others, so leave %s out of the body and the headers; etui keys add --for-others makes a key that may", ErrForbidden, claim.what)
+			return phrase.Errorf("%w: it may not speak for others, so leave %s out of the body and the headers; etui keys add --for-others makes a key that may", ErrForbidden, claim.what)
 		}
 	}
 	m.User, m.Channel = c.User, "api" // etui's own commands say cli

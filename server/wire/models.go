@@ -1,13 +1,12 @@
 package wire
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Models are the agents of an engine under the names by which clients of other protocols ask for
@@ -41,5 +40,5 @@ func (m *Models) Agent(name string) (string, error) {
 			return known, nil
 		}
 	}
-	return "", fmt.Errorf("agent %q: %w%s", name, engine.ErrUnknown, nearest.Hint(name, slices.Values(names)))
+	return "", phrase.Errorf("agent %q: %w%s", name, engine.ErrUnknown, phrase.Near(name, slices.Values(names)))
 }

@@ -2,10 +2,10 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/phrase"
 )
 
 // Arguments returns the arguments of a call as a client writes them back, as JSON.
@@ -17,11 +17,11 @@ func Arguments(text string) json.RawMessage {
 	return quoted
 }
 
-// Said completes a message with the conversation that a client sends, of which the last message is
+// Complete completes a message with the conversation that a client sends, of which the last message is
 // the question. If etui keeps the conversation, only what comes after its last answer is new.
-func Said(m *engine.Message, history []chat.Message) error {
+func Complete(m *engine.Message, history []chat.Message) error {
 	if len(history) == 0 {
-		return fmt.Errorf("%w: there is no message of the user", engine.ErrInvalid)
+		return phrase.Errorf("%w: there is no message of the user", engine.ErrInvalid)
 	}
 	if last := history[len(history)-1]; last.Role == chat.User {
 		m.Text, m.Files, history = last.Text, last.Files, history[:len(history)-1]
@@ -38,7 +38,7 @@ func Said(m *engine.Message, history []chat.Message) error {
 		m.Results = append(m.Results, *said.Result)
 	}
 	if m.Text == "" && len(m.Files) == 0 && len(m.Results) == 0 {
-		return fmt.Errorf("%w: the last message must be the user's, or the result of a call", engine.ErrInvalid)
+		return phrase.Errorf("%w: the last message must be the user's, or the result of a call", engine.ErrInvalid)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -27,8 +28,8 @@ import (
 // waits. The same request, sent again, gets the same answer until somebody has decided, and then the
 // rest of the turn, once.
 
-// Waiting is a call or a question that waits for a person, and how to answer it.
-type Waiting struct {
+// PendingCall is a call or a question that waits for a person, and how to answer it.
+type PendingCall struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
 	Risk string `json:"risk,omitempty"`
@@ -50,7 +51,7 @@ type Decide struct {
 
 // Extension is the part of an answer that other servers of its protocol do not have.
 type Extension struct {
-	Waiting []Waiting `json:"waiting"`
+	Waiting []PendingCall `json:"waiting"`
 }
 
 // Extender is implemented by writers whose answers can have an [Extension].
@@ -197,13 +198,13 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			for i := range open {
 				open[i].Language = m.Language
 			}
-			done := turn.Done{Reply: approval.Text(open), Stop: model.Done, Awaits: open}
+			done := turn.End{Reply: approval.Text(open), Stop: model.Done, Awaits: open}
 			return true, t.tell(found.Name, done)
 		default:
 			return t.rest(ctx, key, *found, waits)
 		}
 	}
-	return false, fmt.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
+	return false, phrase.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
 }
 
 // rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is
@@ -232,7 +233,7 @@ func (t turns) rest(ctx context.Context, key string, found waitingTurn, handed b
 	if last < 0 {
 		return false, t.forget(ctx, key, found)
 	}
-	done := turn.Done{Reply: said[last].Text, Stop: model.Done}
+	done := turn.End{Reply: said[last].Text, Stop: model.Done}
 	for _, c := range said[last].Calls {
 		if c.Client {
 			done.Handed = append(done.Handed, c)
@@ -250,7 +251,7 @@ func (t turns) rest(ctx context.Context, key string, found waitingTurn, handed b
 }
 
 // hold keeps what the client does not see of a turn that went on aside and hands calls over.
-func (t turns) hold(ctx context.Context, found waitingTurn, done turn.Done) error {
+func (t turns) hold(ctx context.Context, found waitingTurn, done turn.End) error {
 	if !found.Aside {
 		return nil
 	}
@@ -297,7 +298,7 @@ func (t turns) forget(ctx context.Context, key string, found waitingTurn) error 
 func (t turns) decide(ctx context.Context, key string, found waitingTurn) error {
 	m := t.m
 	m.History, m.Session = nil, found.Name
-	var done *turn.Done
+	var done *turn.End
 	for e, err := range t.engine.Send(ctx, m) {
 		if err != nil {
 			return err
@@ -355,7 +356,7 @@ func (t turns) keep(ctx context.Context) error {
 }
 
 // tell writes a whole answer.
-func (t turns) tell(name string, done turn.Done) error {
+func (t turns) tell(name string, done turn.End) error {
 	if done.Reply != "" {
 		if err := t.out.Event(turn.Event{Text: done.Reply}); err != nil {
 			return err
@@ -366,7 +367,7 @@ func (t turns) tell(name string, done turn.Done) error {
 
 // ended writes the end of an answer. If its turn waits, in the session of a name, it says how a program
 // decides.
-func (t turns) ended(name string, done turn.Done) error {
+func (t turns) ended(name string, done turn.End) error {
 	if len(done.Awaits) > 0 {
 		x, how := Extend(t.m, name, t.forOthers, done.Awaits)
 		if err := t.out.Event(turn.Event{Text: how}); err != nil {
@@ -384,7 +385,7 @@ func Extend(m engine.Message, name string, forOthers bool, list []session.Await)
 	x = &Extension{}
 	var text strings.Builder
 	for _, a := range list {
-		w := Waiting{
+		w := PendingCall{
 			ID: a.ID, Tool: a.Tool, Risk: a.Risk, Arguments: a.Arguments, Question: a.Question, Choices: a.Choices,
 			Expires: a.Until, Decide: Decide{http.MethodPost, "/api/approvals/" + a.ID, body(m, name, forOthers, a)},
 		}

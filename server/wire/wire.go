@@ -44,8 +44,11 @@ type Problem struct {
 func Reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may have gone.
-	_ = json.NewEncoder(w).Encode(value)
+	raw, _ := json.Marshal(value) // the types of answers all can be written
+	if lang := languageOf(w); lang == phrase.Chinese {
+		raw = reword(lang, raw)
+	}
+	_, _ = w.Write(append(raw, '\n')) // the client may have gone
 }
 
 // NoRoute is the code of the answer to a path that the server does not have.
@@ -62,7 +65,7 @@ func RefuseField(w http.ResponseWriter, status int, code, field, message string)
 }
 
 func refuse(w http.ResponseWriter, status int, code, field, message string) {
-	Reply(w, status, shape(w, status, problem(status, code, field, message)))
+	Reply(w, status, shape(w, status, problem(status, code, field, phrase.Reword(languageOf(w), message))))
 }
 
 // maxProblem is how long the message of a [Problem] is at most, in bytes, since it repeats what
@@ -147,10 +150,7 @@ type Speaker interface{ Language() string }
 // status.
 func ProblemFor(w http.ResponseWriter, err error) (status int, p Problem) {
 	status, p = ProblemOf(err)
-	lang := phrase.English
-	if to, ok := w.(Speaker); ok {
-		lang = to.Language()
-	}
+	lang := languageOf(w)
 	says := p.Error.Message
 	if to, ok := w.(Whole); !ok || to.Whole() { // without a guard, the program vouches for the client
 		says = err.Error()
@@ -158,7 +158,7 @@ func ProblemFor(w http.ResponseWriter, err error) (status int, p Problem) {
 	if says == err.Error() {
 		says = phrase.Say(lang, err)
 	}
-	p.Error.Message = problem(status, "", "", phrase.Word(lang, says)).Error.Message
+	p.Error.Message = problem(status, "", "", phrase.Reword(lang, says)).Error.Message
 	return status, p
 }
 

@@ -86,7 +86,7 @@ type function struct {
 	call func(context.Context, json.RawMessage) (any, error)
 }
 
-var _ skill.Detailed = (*function)(nil)
+var _ skill.DetailedSkill = (*function)(nil)
 
 // Execute calls the function and returns its result: a string if it is one, or else
 // JSON.

@@ -87,7 +87,7 @@ type runner struct {
 	command sandbox.Command
 }
 
-var _ skill.Detailed = (*runner)(nil)
+var _ skill.DetailedSkill = (*runner)(nil)
 
 // Execute runs the program once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {

@@ -156,7 +156,7 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return r.late(ctx)
 	}
-	var refused *egress.Refused
+	var refused *egress.RefusedError
 	var untrusted *tls.CertificateVerificationError
 	var connecting *net.OpError
 	var name *net.DNSError

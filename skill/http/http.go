@@ -128,7 +128,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 		CheckURL(string) (*url.URL, error)
 	}); ok {
 		_, err := guard.CheckURL(endpoint.String())
-		if refused := (*egress.Refused)(nil); errors.As(err, &refused) && refused.Never {
+		if refused := (*egress.RefusedError)(nil); errors.As(err, &refused) && refused.Never {
 			return nil, problem("endpoint", config.Redactor().Text(err.Error()))
 		}
 		if err != nil {
@@ -169,4 +169,4 @@ type remote struct {
 	replay   tool.Replay
 }
 
-var _ skill.Detailed = (*remote)(nil)
+var _ skill.DetailedSkill = (*remote)(nil)

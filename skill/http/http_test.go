@@ -284,7 +284,7 @@ func TestRetries(t *testing.T) {
 		{"lost, read", skill.Config{RiskLevel: "read"}, 0, "", io.ErrUnexpectedEOF, 3, 300 * time.Millisecond, skill.ErrProviderUnavailable},
 		{"lost, read but never", skill.Config{RiskLevel: "read", Replay: "never"}, 0, "", io.EOF, 1, 0, skill.ErrProviderUnavailable},
 		{"lost, keyed", skill.Config{Replay: "keyed"}, 0, "", io.EOF, 3, 0, skill.ErrProviderUnavailable},
-		{"refused by the guard", skill.Config{Replay: "safe"}, 0, "", &egress.Refused{}, 1, 0, skill.ErrProviderUnavailable},
+		{"refused by the guard", skill.Config{Replay: "safe"}, 0, "", &egress.RefusedError{}, 1, 0, skill.ErrProviderUnavailable},
 		{"gateway, never", skill.Config{}, 502, "", nil, 1, 0, skill.ErrProviderUnavailable},
 		{"gateway, safe", skill.Config{Replay: "safe"}, 504, "", nil, 3, 0, skill.ErrProviderUnavailable},
 		{"failed, safe", skill.Config{Replay: "safe"}, 500, "", nil, 1, 0, skill.ErrExecutionFailed},

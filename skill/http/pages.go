@@ -157,7 +157,7 @@ func (r *remote) next(at *url.URL, a *answer, items int) (*url.URL, error) {
 			at.Host,
 		)
 	}
-	// What the file has in the query, such as a key, is not in the links of every service.
+	// The query of the file, such as a key, is not in the links of every service.
 	query := u.Query()
 	for name, values := range r.shape.fixed {
 		if !query.Has(name) {

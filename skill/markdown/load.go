@@ -39,8 +39,8 @@ type Skill struct {
 }
 
 var (
-	_ skill.Detailed = (*Skill)(nil)
-	_ skill.Guide    = (*Skill)(nil)
+	_ skill.DetailedSkill = (*Skill)(nil)
+	_ skill.Guide         = (*Skill)(nil)
 )
 
 // Load makes a skill of the folder dir with the given name, whose SKILL.md has the text. The caller may close dir

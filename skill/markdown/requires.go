@@ -34,8 +34,8 @@ type Machine struct {
 	GOOS string
 }
 
-// Here returns this machine.
-func Here() Machine {
+// LocalMachine returns this machine.
+func LocalMachine() Machine {
 	return Machine{LookPath: lookPath, LookupEnv: os.LookupEnv, GOOS: runtime.GOOS}
 }
 

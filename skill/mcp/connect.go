@@ -46,7 +46,7 @@ type connection struct {
 	useful   atomic.Bool   // a call was answered
 }
 
-// manner is how a server is spoken to. What does not work is tried in another way next time.
+// manner is how a server is spoken to. If one does not work, the next attempt takes another.
 type manner struct {
 	legacy   bool          // in a version that begins with a handshake
 	events   bool          // over the older transport: a stream of events, and POST
@@ -103,7 +103,7 @@ func (s *Server) connect(ctx context.Context, m *manner, person string) (c *conn
 		if trying.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it did not answer within %v", connectTime)
 		}
-		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+		if needed := (*oauth.NeededError)(nil); errors.As(err, &needed) {
 			err = needed // which request it was does not matter
 		} else {
 			err = c.explain(err)
@@ -258,7 +258,7 @@ func (c *connection) explain(err error) error {
 	if c.process == nil {
 		return err
 	}
-	if why := c.wire.Stopped(); why != nil {
+	if why := c.wire.StopReason(); why != nil {
 		err = why
 	} else {
 		select {
@@ -345,7 +345,7 @@ func (c *connection) http(s *Server, events bool, person string) (sdk.Transport,
 	}
 	client.Timeout = 0 // streams stay open; each call has its own limit
 	if events {
-		return wire.Lasting(c.ctx, &sdk.SSEClientTransport{
+		return wire.LastingTransport(c.ctx, &sdk.SSEClientTransport{
 			Endpoint: s.file.URL(), HTTPClient: &client, MaxEventSize: wire.MaxMessage,
 		}), nil
 	}

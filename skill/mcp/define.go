@@ -99,8 +99,8 @@ func checkOwnName(name string) error {
 	return nil
 }
 
-// said returns the parts of a tool that make up its definition, as JSON.
-type said struct {
+// definitionParts returns the parts of a tool that make up its definition, as JSON.
+type definitionParts struct {
 	Server, Name, Title, Description string
 	InputSchema, OutputSchema        any
 	Annotations                      *sdk.ToolAnnotations
@@ -108,7 +108,7 @@ type said struct {
 
 func define(t *sdk.Tool, identity string) (_ *Definition, repairs []string, _ error) {
 	raw, err := plainjson.Encode(
-		said{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations},
+		definitionParts{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations},
 	)
 	if err != nil {
 		return nil, nil, err

@@ -37,7 +37,7 @@ const (
 // dialog is a running call whose server may ask the person.
 type dialog struct {
 	server *Server
-	ask    chan asked             // what the server wants to know
+	ask    chan elicitation       // what the server wants to know
 	told   chan *sdk.ElicitResult // the answer
 	done   chan struct{}          // closed when the call has ended
 	cancel context.CancelFunc
@@ -54,8 +54,8 @@ type dialog struct {
 	declined bool // one of them: no other is asked
 }
 
-// asked is what a server wants to know, and until when.
-type asked struct {
+// elicitation is what a server wants to know, and until when.
+type elicitation struct {
 	form  *form.Form
 	until time.Time
 }
@@ -101,7 +101,7 @@ func (t *serverTool) converse(ctx context.Context, n *state, args json.RawMessag
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &dialog{
 		server: t.server, cancel: cancel,
-		ask: make(chan asked), told: make(chan *sdk.ElicitResult), done: make(chan struct{}),
+		ask: make(chan elicitation), told: make(chan *sdk.ElicitResult), done: make(chan struct{}),
 	}
 	running = context.WithValue(running, dialogKey{}, d)
 	go func() {
@@ -199,7 +199,7 @@ func (c *connection) elicit(ctx context.Context, s *Server, p *sdk.ElicitParams)
 	late, until := time.NewTimer(askTime), time.Now().Add(askTime)
 	defer late.Stop()
 	select {
-	case d.ask <- asked{f, until}:
+	case d.ask <- elicitation{f, until}:
 	case <-d.done:
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	case <-ctx.Done():

@@ -45,7 +45,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	body := &bounded{ReadCloser: response.Body, left: wire.MaxMessage, cancel: cancel}
+	body := &boundedBody{ReadCloser: response.Body, left: wire.MaxMessage, cancel: cancel}
 	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
 	if strings.EqualFold(strings.TrimSpace(kind), "text/event-stream") {
 		body.left = -1 // each event has its own bound
@@ -58,8 +58,8 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// bounded is a body of a limited size.
-type bounded struct {
+// boundedBody is a body of a limited size.
+type boundedBody struct {
 	io.ReadCloser
 	left   int // negative: no limit
 	cancel context.CancelFunc
@@ -67,7 +67,7 @@ type bounded struct {
 
 var errTooLong = errors.New("the answer is too long")
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, errTooLong
 	}
@@ -81,7 +81,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bounded) Close() error {
+func (b *boundedBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }

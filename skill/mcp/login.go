@@ -46,7 +46,7 @@ func (p *Provider) newLogin(c skill.Config) (*oauth.Client, error) {
 		out = http.DefaultTransport
 	}
 	if guard, ok := out.(*egress.Guard); ok {
-		out = guard.Caused(endpoint)
+		out = guard.CausedTransport(endpoint)
 	}
 	config := oauth.Config{
 		Name: c.Name, Endpoint: c.Endpoint, Vault: l.Vault, HTTP: out, Redirect: l.Redirect, Begin: l.Begin,

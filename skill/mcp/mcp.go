@@ -148,7 +148,7 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	}
 	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
 	if len(c.Command) > 0 {
-		if pack := program.Unpinned(c.Command); pack != "" {
+		if pack := program.UnpinnedPackage(c.Command); pack != "" {
 			warning := fmt.Sprintf("its command fetches %s in whatever version is newest when it starts; name a version", pack)
 			if _, ok := program.Hosts(c.Command); ok {
 				warning += ", or install it once: " + installing(c)

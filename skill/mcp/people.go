@@ -191,7 +191,7 @@ func (p *people) asks(err error) *chat.Result {
 			s.file.Name, p.codeTool().Name, link.URL)
 		return &chat.Result{Text: text, Failed: true, Tools: []string{p.codeTool().Name}, View: &chat.View{Text: words}}
 	}
-	if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+	if needed := (*oauth.NeededError)(nil); errors.As(err, &needed) {
 		result := tool.Failure("nothing ran: %s", needed)
 		return &result
 	}

@@ -34,7 +34,7 @@ type Pins struct {
 	news   <-chan struct{} // of shared
 
 	mu      sync.Mutex
-	content pinned
+	content pinFile
 	stamp   stamp         // of the file that content was read from
 	broken  error         // why the file could not be read
 	changed chan struct{} // closed when the content changes
@@ -43,8 +43,8 @@ type Pins struct {
 	stale    bool                       // accepted may have changed
 }
 
-// pinned is the content of the file, by server and tool.
-type pinned struct {
+// pinFile is the content of the file, by server and tool.
+type pinFile struct {
 	Servers map[string]*pinnedServer `json:"servers"`
 }
 
@@ -77,8 +77,8 @@ func (d *Definition) same(other *Definition) bool {
 	return d != nil && d.Hash == other.Hash && d.Program == other.Program
 }
 
-// Held is a definition that is held back until a person approves it.
-type Held struct {
+// HeldDefinition is a definition that is held back until a person approves it.
+type HeldDefinition struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	// Why are the reasons, as sentences.
@@ -109,13 +109,13 @@ func NewPins(path string) *Pins { return &Pins{path: path, changed: make(chan st
 // Approve accepts the held definitions of some tools of a server. A name may carry the
 // beginning of a hash, as in "add@sha256:1f2e", and then approves that definition only.
 func (p *Pins) Approve(server string, tools ...string) error {
-	return p.approve(server, func([]Held) []string { return tools })
+	return p.approve(server, func([]HeldDefinition) []string { return tools })
 }
 
 // ApproveAll accepts all held definitions of a server, and returns the names of their
 // tools.
 func (p *Pins) ApproveAll(server string) (tools []string, err error) {
-	err = p.approve(server, func(held []Held) []string {
+	err = p.approve(server, func(held []HeldDefinition) []string {
 		tools = nil
 		for _, h := range held {
 			tools = append(tools, h.Tool)
@@ -125,8 +125,8 @@ func (p *Pins) ApproveAll(server string) (tools []string, err error) {
 	return tools, err
 }
 
-func (p *Pins) approve(server string, choose func(held []Held) []string) error {
-	return p.edit(server, func(c *pinned) (bool, error) {
+func (p *Pins) approve(server string, choose func(held []HeldDefinition) []string) error {
+	return p.edit(server, func(c *pinFile) (bool, error) {
 		s := c.Servers[server]
 		held := c.held(server)
 		if s == nil || len(held) == 0 {
@@ -159,7 +159,7 @@ func (p *Pins) approve(server string, choose func(held []Held) []string) error {
 
 // Held returns the held definitions of a server, or of all servers if none is named,
 // sorted by server and tool.
-func (p *Pins) Held(server string) ([]Held, error) {
+func (p *Pins) Held(server string) ([]HeldDefinition, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.read(); err != nil {
@@ -168,7 +168,7 @@ func (p *Pins) Held(server string) ([]Held, error) {
 	return p.content.held(server), nil
 }
 
-func (c *pinned) held(server string) (list []Held) {
+func (c *pinFile) held(server string) (list []HeldDefinition) {
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		if server != "" && server != name {
 			continue
@@ -176,14 +176,14 @@ func (c *pinned) held(server string) (list []Held) {
 		tools := c.Servers[name].Tools
 		for _, t := range slices.Sorted(maps.Keys(tools)) {
 			if pin := tools[t]; pin.Offered != nil {
-				list = append(list, Held{name, t, pin.Why, pin.Offered, pin.Accepted})
+				list = append(list, HeldDefinition{name, t, pin.Why, pin.Offered, pin.Accepted})
 			}
 		}
 	}
 	return list
 }
 
-func names(held []Held) string {
+func names(held []HeldDefinition) string {
 	list := make([]string, len(held))
 	for i, h := range held {
 		list[i] = h.Tool
@@ -194,7 +194,7 @@ func names(held []Held) string {
 // offer updates the pins with a server's current offers, without refused ones, and
 // returns the pin of each tool.
 func (p *Pins) offer(server, identity string, offers []offer) (tools map[string]pin, err error) {
-	err = p.edit(server, func(c *pinned) (bool, error) {
+	err = p.edit(server, func(c *pinFile) (bool, error) {
 		s := c.Servers[server]
 		if s == nil {
 			s = &pinnedServer{Server: identity, Tools: map[string]*pin{}}
@@ -317,7 +317,7 @@ func (p *Pins) know(server string) (map[string]pin, <-chan struct{}, error) {
 
 // edit changes the content of a server under a lock between processes. It may run change
 // twice, on the same content.
-func (p *Pins) edit(server string, change func(*pinned) (bool, error)) error {
+func (p *Pins) edit(server string, change func(*pinFile) (bool, error)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.path != "" {
@@ -379,7 +379,7 @@ func (p *Pins) readFile() error {
 	info, err := os.Stat(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if p.stamp != (stamp{}) {
-			p.content, p.stamp, p.broken = pinned{Servers: map[string]*pinnedServer{}}, stamp{}, nil
+			p.content, p.stamp, p.broken = pinFile{Servers: map[string]*pinnedServer{}}, stamp{}, nil
 			p.stale, p.accepted = p.shared != nil, nil
 			p.announce()
 		}
@@ -415,7 +415,7 @@ func (p *Pins) readFile() error {
 	return nil
 }
 
-func parsePins(raw []byte) (c pinned, err error) {
+func parsePins(raw []byte) (c pinFile, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if err := d.Decode(&c); err != nil {
 		return c, err
@@ -456,7 +456,7 @@ func (p *Pins) write() error {
 
 // Diff describes how the definition differs from the accepted one: lines that begin
 // with - for the old and + for the new.
-func (h Held) Diff() string {
+func (h HeldDefinition) Diff() string {
 	before := h.Accepted
 	if before == nil {
 		before = &Definition{}

@@ -32,7 +32,7 @@ type listing struct {
 	about   map[string]string // for the ranking, what resources there are; by the tool that reads them
 }
 
-// The bounds of what is reached so. What is more is left out.
+// The bounds of what is reached so. Anything above them is left out.
 const (
 	maxResources = 2000
 	maxListed    = 100 // resources in one answer

@@ -52,8 +52,8 @@ type Server struct {
 }
 
 var (
-	_ skill.Server   = (*Server)(nil)
-	_ skill.Detailed = (*Server)(nil)
+	_ skill.Server        = (*Server)(nil)
+	_ skill.DetailedSkill = (*Server)(nil)
 )
 
 // Phase says how far the connection to a server has come.
@@ -75,7 +75,7 @@ type state struct {
 	tools      []tool.Tool
 	byName     map[string]*serverTool // by the server's own name
 	held       map[string]string      // why accepted tools cannot be called, by name
-	refused    []Refused
+	refused    []RefusedTool
 	repaired   []string // what was repaired in the definitions, as sentences
 	listed     *listing // nil before the server has listed its tools
 	repairs    []string // see Status.Loose
@@ -179,7 +179,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			continue
 		}
 		err = s.tell(err)
-		if needed := (*oauth.Needed)(nil); errors.As(err, &needed) {
+		if needed := (*oauth.NeededError)(nil); errors.As(err, &needed) {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.WarnContext(ctx, "MCP server waits for a login", "error", err)
 			awaitLogin(ctx, s.login, login)
@@ -285,7 +285,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 	}
 	for _, o := range offers {
 		if _, ok := known[o.name]; !ok && err == nil {
-			refused = append(refused, Refused{o.name, fmt.Sprintf("the server has shown more than %d different tools by now", maxPinned)})
+			refused = append(refused, RefusedTool{o.name, fmt.Sprintf("the server has shown more than %d different tools by now", maxPinned)})
 		}
 	}
 	before := s.state.Load()
@@ -318,7 +318,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 }
 
 // inspect inspects all listed tools and refuses those that cannot be used.
-func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused, repaired []string) {
+func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []RefusedTool, repaired []string) {
 	own, size := map[string]bool{}, 0
 	var definitions *scan.Definitions
 	for _, t := range listed {
@@ -354,7 +354,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 		}
 		seen[t.Name] = true
 		if o.refused != nil {
-			refused = append(refused, Refused{cut.Words(printable.Text(t.Name), 80), o.refused.Error()})
+			refused = append(refused, RefusedTool{cut.Words(printable.Text(t.Name), 80), o.refused.Error()})
 			continue
 		}
 		taken[s.toolName(t.Name)] = t.Name
@@ -484,8 +484,8 @@ type Status struct {
 	Network []string `json:"network,omitempty"`
 	// Held are the definitions that wait for approval, Refused the tools that cannot be
 	// used at all.
-	Held    []Held    `json:"held,omitempty"`
-	Refused []Refused `json:"refused,omitempty"`
+	Held    []HeldDefinition `json:"held,omitempty"`
+	Refused []RefusedTool    `json:"refused,omitempty"`
 	// LeftOut is how many further tools the server lists, beyond what etui takes of one
 	// server. The key include chooses others.
 	LeftOut int `json:"left_out,omitempty"`
@@ -535,13 +535,13 @@ func (s *Server) Status() Status {
 	held, err := s.config.Pins.Held(s.file.Name)
 	st.Held = held
 	if err = errors.Join(n.err, err); err != nil {
-		st.Err, st.Login = s.tell(err).Error(), errors.As(err, new(*oauth.Needed))
+		st.Err, st.Login = s.tell(err).Error(), errors.As(err, new(*oauth.NeededError))
 	}
 	return st
 }
 
-// Refused is a tool of a server that cannot be used.
-type Refused struct {
+// RefusedTool is a tool of a server that cannot be used.
+type RefusedTool struct {
 	Tool string `json:"tool"`
 	Why  string `json:"why"`
 }

@@ -8,8 +8,8 @@ import (
 	"maps"
 )
 
-// Shared is where several etui keep together what they accepted of servers. What each
-// was offered and holds back stays its own.
+// Shared is where several etui keep together what they accepted of servers. Offers, and the
+// definitions that are held back, stay with each etui.
 type Shared interface {
 	// Read returns what was accepted, by server.
 	Read(ctx context.Context) (map[string]json.RawMessage, error)
@@ -69,7 +69,7 @@ func (p *Pins) refresh() error {
 
 // editShared changes the content, and with it what all have accepted of a server, if that
 // changes.
-func (p *Pins) editShared(server string, change func(*pinned) (bool, error)) (changed bool, err error) {
+func (p *Pins) editShared(server string, change func(*pinFile) (bool, error)) (changed bool, err error) {
 	next, err := p.content.apart(server)
 	if err != nil {
 		return false, err
@@ -109,8 +109,8 @@ func (p *Pins) editShared(server string, change func(*pinned) (bool, error)) (ch
 }
 
 // apart returns the content with a copy of a server's pins.
-func (c *pinned) apart(server string) (pinned, error) {
-	next := pinned{Servers: maps.Clone(c.Servers)}
+func (c *pinFile) apart(server string) (pinFile, error) {
+	next := pinFile{Servers: maps.Clone(c.Servers)}
 	s := c.Servers[server]
 	if s == nil {
 		return next, nil
@@ -124,7 +124,7 @@ func (c *pinned) apart(server string) (pinned, error) {
 }
 
 // accepted returns what was accepted of a server; nil for nothing.
-func (c *pinned) accepted(server string) (json.RawMessage, error) {
+func (c *pinFile) accepted(server string) (json.RawMessage, error) {
 	s := c.Servers[server]
 	if s == nil || !s.accepts() {
 		return nil, nil
@@ -139,7 +139,7 @@ func (c *pinned) accepted(server string) (json.RawMessage, error) {
 }
 
 // accept takes over what others have accepted of a server.
-func (c *pinned) accept(server string, raw json.RawMessage) error {
+func (c *pinFile) accept(server string, raw json.RawMessage) error {
 	parsed, err := parsePins(fmt.Appendf(nil, `{"servers":{"s":%s}}`, raw))
 	if err != nil {
 		return fmt.Errorf("what was accepted of MCP server %q: %w", server, err)

@@ -80,7 +80,7 @@ type runner struct {
 	places chan struct{}
 }
 
-var _ skill.Detailed = (*runner)(nil)
+var _ skill.DetailedSkill = (*runner)(nil)
 
 // Execute runs the module once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {

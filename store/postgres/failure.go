@@ -55,7 +55,7 @@ func (d *database) explain(err error) error {
 	}
 	explained := d.advise(err)
 	if !errors.Is(err, context.Canceled) && (code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
-		return store.Away(explained)
+		return store.AsAway(explained)
 	}
 	return explained
 }

@@ -19,7 +19,7 @@ func (s *Store) explain(err error) error {
 	}
 	explained := fmt.Errorf("database %s: %w%s", s.path, err, advice(err))
 	if code(err) != 0 {
-		return store.Away(explained)
+		return store.AsAway(explained)
 	}
 	return explained
 }

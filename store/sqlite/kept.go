@@ -29,9 +29,9 @@ const (
 	perKept = 400
 )
 
-// kept is what is kept of a session: all of its messages with the numbers from first to
+// cachedMessages is what is kept of a session: all of its messages with the numbers from first to
 // last.
-type kept struct {
+type cachedMessages struct {
 	numbers  []int64 // of the messages, rising
 	messages []chat.Message
 	bytes    []int // of the messages, as they are stored
@@ -42,8 +42,8 @@ type kept struct {
 	taken *atomic.Int64
 }
 
-func newKept() *recent.Cache[session.Key, kept] {
-	return recent.NewSized[session.Key](maxKept, func(k kept) int {
+func newKept() *recent.Cache[session.Key, cachedMessages] {
+	return recent.NewSized[session.Key](maxKept, func(k cachedMessages) int {
 		total := perKept * len(k.bytes)
 		for _, n := range k.bytes {
 			total += n
@@ -120,7 +120,7 @@ func (s *Store) keep(step *row.Step, first int64) {
 	if !ok || len(step.Rows) == 0 || k.last() >= first {
 		return
 	}
-	var more kept
+	var more cachedMessages
 	for i, raw := range step.Rows {
 		m, err := row.Decode([]byte(raw)) // as the next start reads it
 		if err != nil {
@@ -132,18 +132,18 @@ func (s *Store) keep(step *row.Step, first int64) {
 }
 
 // last is the number of the newest message.
-func (k kept) last() int64 { return k.numbers[len(k.numbers)-1] }
+func (k cachedMessages) last() int64 { return k.numbers[len(k.numbers)-1] }
 
-func (k *kept) add(number int64, m chat.Message, bytes int) {
+func (k *cachedMessages) add(number int64, m chat.Message, bytes int) {
 	k.numbers, k.messages, k.bytes = append(k.numbers, number), append(k.messages, m), append(k.bytes, bytes)
 }
 
 // stored reads the newest messages of a session, at most limit of them and [session.MaxLoad]
 // bytes; 0 means all.
-func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k kept, err error) {
+func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k cachedMessages, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? ORDER BY id DESC`+limited, key, all(limit))
 	if err != nil {
-		return kept{}, err
+		return cachedMessages{}, err
 	}
 	defer rows.Close()
 	total := 0
@@ -151,14 +151,14 @@ func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k kep
 		var id int64
 		var raw sql.RawBytes
 		if err := rows.Scan(&id, &raw); err != nil {
-			return kept{}, err
+			return cachedMessages{}, err
 		}
 		if total += len(raw); total > session.MaxLoad && limit > 0 && len(k.numbers) > 0 {
 			break
 		}
 		m, err := row.Decode(raw)
 		if err != nil {
-			return kept{}, fmt.Errorf("a message of session %q: %w", key, err)
+			return cachedMessages{}, fmt.Errorf("a message of session %q: %w", key, err)
 		}
 		k.add(id, m, len(raw))
 	}
@@ -170,18 +170,18 @@ func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k kep
 
 // with returns what is kept and what came after it, as a new value. The old value
 // stays as it is for others who have it, and is not copied each time.
-func (k kept) with(more kept) kept {
+func (k cachedMessages) with(more cachedMessages) cachedMessages {
 	end := k.end + int64(len(more.numbers))
 	if k.taken == nil || !k.taken.CompareAndSwap(k.end, end) {
 		k.numbers, k.messages, k.bytes = slices.Clip(k.numbers), slices.Clip(k.messages), slices.Clip(k.bytes)
 		k.taken = &atomic.Int64{}
 		k.taken.Store(end)
 	}
-	return kept{append(k.numbers, more.numbers...), append(k.messages, more.messages...), append(k.bytes, more.bytes...), end, k.taken}
+	return cachedMessages{append(k.numbers, more.numbers...), append(k.messages, more.messages...), append(k.bytes, more.bytes...), end, k.taken}
 }
 
 // newest returns the last limit of the messages, at most [session.MaxLoad] bytes of them.
-func (k kept) newest(limit int) kept {
+func (k cachedMessages) newest(limit int) cachedMessages {
 	from, total := len(k.numbers), 0
 	for from > max(0, len(k.numbers)-limit) {
 		if total += k.bytes[from-1]; total > session.MaxLoad && from < len(k.numbers) {
@@ -189,5 +189,5 @@ func (k kept) newest(limit int) kept {
 		}
 		from--
 	}
-	return kept{k.numbers[from:], k.messages[from:], k.bytes[from:], k.end, k.taken}
+	return cachedMessages{k.numbers[from:], k.messages[from:], k.bytes[from:], k.end, k.taken}
 }

@@ -36,8 +36,8 @@ type Store struct {
 	write   *sql.DB // one connection: SQLite has one writer
 	writers writers
 	read    *sql.DB
-	kept    *recent.Cache[session.Key, kept] // what was loaded lately
-	highest atomic.Int64                     // a number above those of all messages that were added; only Append writes it, within its transaction
+	kept    *recent.Cache[session.Key, cachedMessages] // what was loaded lately
+	highest atomic.Int64                               // a number above those of all messages that were added; only Append writes it, within its transaction
 }
 
 var _ store.Store = (*Store)(nil)

@@ -66,7 +66,7 @@ func memories(t *testing.T, s store.Store) {
 	base := load(a, "people/ann").LongTerm
 	_, err = b.Change(ctx, "people/ann", memory.Change{New: "has a dog"})
 	must(t, err)
-	if text, err := a.Edited(ctx, "people/ann", base, "likes coffee\n"); err != nil || text != "likes coffee\nhas a dog\n" {
+	if text, err := a.StoreEdit(ctx, "people/ann", base, "likes coffee\n"); err != nil || text != "likes coffee\nhas a dog\n" {
 		t.Errorf("edited: %q, %v", text, err)
 	}
 	if _, err := a.Change(ctx, "people/ann", memory.Change{New: strings.Repeat("x", memory.MaxEntry)}); err != nil {

@@ -317,7 +317,7 @@ func openSessions(t *testing.T, store session.Store) {
 }
 
 func asking(t *testing.T, store session.Store) {
-	waits := func(id string, what session.Awaited) session.State {
+	waits := func(id string, what session.AwaitKind) session.State {
 		return session.State{Turn: session.Turn{ID: "t", Request: []byte(`{"text":"\"for\":\"approval\""}`)}, Awaits: []session.Await{{Call: "1", Tool: "act", For: what, ID: id}}}
 	}
 	for _, s := range []struct {

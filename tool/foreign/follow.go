@@ -14,8 +14,8 @@ import (
 // may have to compile.
 const maxWritten = 50_000
 
-// moved is the target of references with its name in the mended schema.
-type moved struct {
+// movedPart is the target of references with its name in the mended schema.
+type movedPart struct {
 	name  string
 	found any // kept, so that nothing else gets its identity
 }
@@ -46,7 +46,7 @@ func (m *mender) follow(target string) (place string, ok bool) {
 	for i := len(m.places) + 1; m.defs[name] != nil; i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
 	}
-	m.places[key], m.defs[name] = moved{name, found}, map[string]any{} // it may refer to itself
+	m.places[key], m.defs[name] = movedPart{name, found}, map[string]any{} // it may refer to itself
 	m.defs[name] = m.schema(found, 0)
 	return "#/$defs/" + name, true
 }

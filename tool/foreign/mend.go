@@ -21,7 +21,7 @@ const maxDepth = 64
 // 2020-12, with sentences that say what was repaired. The schema may refer to itself, but not to
 // anything outside.
 func Mend(schema any) (mended json.RawMessage, repairs []string) {
-	m := mender{said: map[string]bool{}, defs: map[string]any{}, places: map[any]moved{}}
+	m := mender{said: map[string]bool{}, defs: map[string]any{}, places: map[any]movedPart{}}
 	root := m.object(schema)
 	m.root = root
 	m.collect(root, 0)
@@ -72,10 +72,10 @@ func encode(v any) json.RawMessage {
 type mender struct {
 	root     any
 	said     map[string]bool
-	named    map[string]any // schemas with an identifier or anchor
-	defs     map[string]any // mended targets of references, by their new name
-	places   map[any]moved  // of those targets, by their identity
-	written  int            // parts of those targets
+	named    map[string]any    // schemas with an identifier or anchor
+	defs     map[string]any    // mended targets of references, by their new name
+	places   map[any]movedPart // of those targets, by their identity
+	written  int               // parts of those targets
 	patterns ecma.Patterns
 }
 

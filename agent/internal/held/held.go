@@ -38,9 +38,9 @@ func Keep(ctx context.Context, s session.Store, key session.Key, caller chat.Mes
 	return nil
 }
 
-// Aside keeps a whole turn, which waits for a person, and the messages before it in a session of its own.
+// SetAside keeps a whole turn, which waits for a person, and the messages before it in a session of its own.
 // The turn goes on there. All of it is what a user said, so that it can be forgotten.
-func Aside(
+func SetAside(
 	ctx context.Context, s session.Store, key session.Key, user string, m message.Mail, all []chat.Message, step *turn.Step,
 ) error {
 	step.Done.Reply = approval.Text(step.Done.Awaits)
@@ -59,11 +59,11 @@ func Aside(
 	return nil
 }
 
-// Kept is what is kept of a conversation.
-type Kept []chat.Message
+// History is what is kept of a conversation.
+type History []chat.Message
 
 // Load returns what is kept of a conversation, if messages that the client sends have calls.
-func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Message) (Kept, error) {
+func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Message) (History, error) {
 	if !slices.ContainsFunc(sent, func(m chat.Message) bool { return len(m.Calls) > 0 }) {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func Load(ctx context.Context, s session.Store, key session.Key, sent []chat.Mes
 }
 
 // InPlace returns what is kept in place of an answer that the client sends; nil if nothing is.
-func (k Kept) InPlace(said chat.Message) []chat.Message {
+func (k History) InPlace(said chat.Message) []chat.Message {
 	if len(said.Calls) == 0 {
 		return nil
 	}

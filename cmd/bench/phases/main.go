@@ -63,7 +63,7 @@ func measureIncident(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Known{}})
+		a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Set{}})
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func measureTests(out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Known{}})
+		a, err := app.New(context.Background(), w, app.Config{Secrets: &secret.Set{}})
 		if err != nil {
 			return err
 		}

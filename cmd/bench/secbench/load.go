@@ -39,7 +39,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
 		Providers: []skill.Provider{b.seen},
-		Package:   markdown.Here().Load,
+		Package:   markdown.LocalMachine().Load,
 		Reserved:  func(name string) bool { return slices.Contains(reserved, name) },
 		Variables: skill.Variables{Lookup: func(name string) (string, bool) {
 			if value, ok := env[name]; ok {

@@ -33,7 +33,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
+func recommend(c config.Recommend, fitted tune.WeightsFile) selection.Recommend {
 	w, _ := Recommends(c, fitted)
 	r := w.Selection()
 	r.On = c.Mode != "off"
@@ -42,7 +42,7 @@ func recommend(c config.Recommend, fitted tune.Fitted) selection.Recommend {
 
 // Recommends says which weights a recommender has, and why they may not be fitted: it is off, or
 // etui.yaml sets them. Empty means that they may be.
-func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, fixed string) {
+func Recommends(c config.Recommend, fitted tune.WeightsFile) (now tune.Recommender, fixed string) {
 	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
 	chosen := now != tune.DefaultRecommender() // weights that a person has chosen win
 	if fitted.Recommender != nil && !chosen {
@@ -59,13 +59,13 @@ func Recommends(c config.Recommend, fitted tune.Fitted) (now tune.Recommender, f
 
 // newTuner makes what fits the weights to past turns. Turns of guests fit nothing: anybody can be
 // one.
-func (a *App) newTuner(e engine.Config, fitted tune.Fitted) *tuner.Tuner {
+func (a *App) newTuner(e engine.Config, fitted tune.WeightsFile) *tuner.Tuner {
 	c := a.Workspace.Config
 	return tuner.New(tuner.Config{
 		State: a.Workspace.State, On: c.Usage.Keep && c.Usage.Tune && !c.Usage.Guests, Turns: e.Learning.Log, Votes: c.Usage.Vote,
 		Catalog:     func() *catalog.Catalog { return a.Engine.Catalog() },
-		Recommender: func(now tune.Fitted) (tune.Recommender, string) { return Recommends(c.Recommend, now) },
-		Apply:       func(now tune.Fitted) { e.Selection.Tuning.Set(now.Weights, recommend(c.Recommend, now)) },
+		Recommender: func(now tune.WeightsFile) (tune.Recommender, string) { return Recommends(c.Recommend, now) },
+		Apply:       func(now tune.WeightsFile) { e.Selection.Tuning.Set(now.Weights, recommend(c.Recommend, now)) },
 		Audit:       func(d audit.Decision) { a.skills.calls.Decide(d, nil) },
 		Log:         a.settings.Log,
 	}, fitted)

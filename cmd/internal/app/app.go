@@ -62,7 +62,7 @@ type Config struct {
 	// Stored, the conversations are read where they are, beside any other process.
 	Records bool
 	// Secrets collects the secrets that the configuration and the skills bring.
-	Secrets *secret.Known
+	Secrets *secret.Set
 	// Version is the version of etui that clients and servers are told.
 	Version string
 	// Log receives what an operator should know; nil discards.
@@ -81,7 +81,7 @@ type App struct {
 	// HTTP serves the engine and its admin API.
 	HTTP *server.Server
 	// Misnamed are names that name nothing, without those that are refused.
-	Misnamed nameset.Misnamed
+	Mistakes nameset.Mistakes
 	// Warnings name mistakes in the configuration that stop nothing, and configured
 	// features that are unavailable here. They are not logged.
 	Warnings []error
@@ -124,7 +124,7 @@ func New(ctx context.Context, w *workdir.Workspace, c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Log = panics.Counted(c.Log)
+	c.Log = panics.CountIn(c.Log)
 	a := &App{Workspace: w, settings: c, pdfs: pdf.New()}
 	a.Config.Registry, a.Config.Workflows = catalog.NewRegistry(c.Log), &workflow.Table{}
 	if err := a.open(ctx); err != nil {
@@ -195,7 +195,7 @@ func (a *App) open(ctx context.Context) error {
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
 		Eraser:  a.eraser,
 		Console: elsewhere(c.API.Console),
-		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: config.Write, Check: a.reloader.check},
+		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: a.reloader.write, Check: a.reloader.check, Switch: a.reloader.switched},
 		Preview: a.reloader.preview,
 		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(registry), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
@@ -262,8 +262,8 @@ func (a *App) stop(ctx context.Context) (left int) {
 	return a.Engine.Stop(ending)
 }
 
-// settle lets what was accepted end, too: a command that ends may have left a turn to come. What
-// turns leave behind is stored before the store is closed.
+// settle lets what was accepted end, too: a command that ends may have left a turn to come. The app
+// stores the remains of its turns before it closes the store.
 func (a *App) settle(ctx context.Context) {
 	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
@@ -298,8 +298,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 		return nil, err
 	}
 	a.addTexts(ctx)
-	a.Misnamed = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
-	if err := a.Misnamed.Err(); err != nil {
+	a.Mistakes = nameset.Check(w.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
+	if err := a.Mistakes.Err(); err != nil {
 		return nil, err
 	}
 	if err := book.Apply(a.Config.Registry, a.Config.Workflows); err != nil {
@@ -351,7 +351,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	e.Selection = selection.Config{
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: fitted.Weights,
+		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Weights: fitted.Weights,
 		Recommend: recommend(c.Recommend, fitted), Tuning: &selection.Tuning{},
 	}
 	a.tuner = a.newTuner(e, fitted)

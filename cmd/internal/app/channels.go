@@ -43,7 +43,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		"irc":        {"url", "nick", "account", "token", "secret", "rooms"},
 		"email":      {"url", "smtp", "address", "account", "token", "authserv_id", "unproven"},
 		"slack":      {"token", "app_token", "user_token", "secret", "url", "workflows"},
-		"web":        {"secret", "guests", "origins", "page"},
+		"web":        {"secret", "guests", "origins", "page", "calls"},
 		"discord":    {"token", "url"},
 		"matrix":     {"token", "url"},
 		"mattermost": {"token", "url"},
@@ -83,7 +83,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		})
 	case "web":
 		return webchat.New(webchat.Config{
-			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Page: c.Page, Records: a.state.Store, Log: log,
+			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Page: c.Page, Calls: c.Calls, Records: a.state.Store, Log: log,
 		})
 	case "discord":
 		return discord.New(discord.Config{Token: string(c.Token), URL: c.URL, Client: web, Log: log})
@@ -114,7 +114,7 @@ func only(c config.Channel, keys ...string) error {
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
 		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
 		"region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0,
-		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page,
+		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page, "calls": c.Calls != "",
 		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {

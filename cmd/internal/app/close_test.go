@@ -38,7 +38,7 @@ func TestCloseFreesPrograms(t *testing.T) { // not parallel: it counts what the 
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(t.Context(), w, Config{Secrets: &secret.Known{}})
+	a, err := New(t.Context(), w, Config{Secrets: &secret.Set{}})
 	if err != nil {
 		t.Fatal(err)
 	}

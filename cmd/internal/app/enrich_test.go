@@ -34,7 +34,7 @@ func TestTextsFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a, err := New(t.Context(), w, Config{Secrets: &secret.Known{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	a, err := New(t.Context(), w, Config{Secrets: &secret.Set{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestTextsFollow(t *testing.T) {
 	} {
 		write(a.Workspace.Texts(), step.line+"\n")
 		a.tools.texts.Look(t.Context())
-		if got := a.Config.Registry.Catalog().Enriched()["list_dir"].Aliases; len(got) != 1 || got[0] != step.alias {
+		if got := a.Config.Registry.Catalog().Enrichments()["list_dir"].Aliases; len(got) != 1 || got[0] != step.alias {
 			t.Errorf("step %d: the aliases are %q, want %q", i, got, step.alias)
 		}
 		if n := strings.Count(log.String(), "enriched.jsonl:1"); n != step.logged {

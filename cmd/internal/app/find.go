@@ -32,20 +32,20 @@ func (a *App) addInstallTools() error {
 }
 
 // loaded finds loaded skills that the caller may see and the model may use.
-func (a *App) loaded(ctx context.Context, text string) []hub.Found {
-	seen, err := inspect.New(a.Engine).Seen(tool.Caller(ctx))
+func (a *App) loaded(ctx context.Context, text string) []hub.Match {
+	seen, err := inspect.New(a.Engine).Visible(tool.Caller(ctx))
 	if err != nil {
 		return nil // the agent is gone
 	}
-	var list []hub.Found
+	var list []hub.Match
 	for e := range seen.Catalog().All() {
 		if d := e.Definition; d.Source == skill.Source && seen.Visible(e) {
-			list = append(list, hub.Found{Name: d.Name, Description: d.Description})
+			list = append(list, hub.Match{Name: d.Name, Description: d.Description})
 		}
 	}
 	for name := range seen.OfferedSkills() {
 		s, _ := seen.Catalog().Skill(name) // offered ones are in it
-		list = append(list, hub.Found{Name: name, Description: s.Description})
+		list = append(list, hub.Match{Name: name, Description: s.Description})
 	}
 	return hub.Best(list, text, maxLoaded)
 }

@@ -25,7 +25,7 @@ func serving(t *testing.T, dir string, files map[string]string, before func()) *
 	if before != nil {
 		before()
 	}
-	a, err := New(t.Context(), w, Config{Secrets: &secret.Known{}})
+	a, err := New(t.Context(), w, Config{Secrets: &secret.Set{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestFlowsFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(t.Context(), w, Config{Secrets: &secret.Known{}})
+	a, err := New(t.Context(), w, Config{Secrets: &secret.Set{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ type reloader struct {
 	environ  []string
 	app      *App
 	registry *catalog.Registry
-	secrets  *secret.Known
+	secrets  *secret.Set
 	skills   *skills
 	gateway  *engine.Engine
 	steady   func(path string) (still func() bool)
@@ -131,7 +131,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if waits := (*trust.Unconfirmed)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
+			if waits := (*trust.UnconfirmedError)(nil); r.stamp() != r.seen || errors.As(r.wrong.change, &waits) {
 				changed()
 			}
 			r.lookAtKeys(ctx)
@@ -286,7 +286,7 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	still := r.steady(r.app.Workspace.FlowFolder())
 	c, err := config.Parse(r.file, text, r.environ)
 	if err == nil {
-		err = r.app.Workspace.Confirmed(text)
+		err = r.app.Workspace.CheckTrust(text)
 	}
 	if err != nil {
 		return err
@@ -367,6 +367,20 @@ func (r *reloader) check(text []byte) error {
 		return errors.New("the value of an environment variable is wrong; etui config validate on the gateway's machine says which")
 	}
 	return errors.New(strings.Join(says, "\n"))
+}
+
+// write replaces the configuration's text, and has it looked at.
+func (r *reloader) write(path string, text []byte) error {
+	defer r.again()
+	return config.Write(path, text)
+}
+
+// switched returns a text for the configuration with a tool switched on or off.
+func (r *reloader) switched(text []byte, tool string, on bool) ([]byte, error) {
+	if err := r.check(text); err != nil { // it keeps the values of variables for itself
+		return nil, err
+	}
+	return config.SwitchTool(r.file, text, r.environ, tool, on)
 }
 
 // compile reads a text for the configuration in an environment.

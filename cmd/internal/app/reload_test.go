@@ -40,7 +40,7 @@ func TestRulesChangeTogether(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := New(t.Context(), w, Config{Secrets: &secret.Known{}})
+			a, err := New(t.Context(), w, Config{Secrets: &secret.Set{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,7 +43,7 @@ func Listen(ctx context.Context, w *workdir.Workspace, c Config) (*Server, error
 			return nil, err
 		}
 		patience := time.Second
-		if w.Running().Stopping {
+		if w.Instance().Stopping {
 			patience = grace + 5*time.Second
 		}
 		if time.Since(began) > patience {

@@ -43,7 +43,7 @@ type skills struct {
 	calls   *audit.Recorder
 	traces  *tracing.Tracing // nil when nothing is traced
 	pins    *mcp.Pins        // which tools of servers may be used
-	given   *given
+	given   *extras
 	warn    func(*skill.Entry) []error // of tools that it names and that do not exist
 	log     *slog.Logger
 }
@@ -64,12 +64,12 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // the commands print what is wrong with skills
 	}
-	s := &skills{log: log, table: skill.NewTable(log), pins: a.state.Pins(), given: &given{}, traces: traces}
+	s := &skills{log: log, table: skill.NewTable(log), pins: a.state.Pins(), given: &extras{}, traces: traces}
 	s.warn = func(e *skill.Entry) []error {
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil
 		}
-		return a.Known().MissingTools(e)
+		return a.Names().MissingTools(e)
 	}
 	a.skills, a.logins, a.desk = s, a.state.Logins(), oauth.NewDesk(cmp.Or(w.Config.API.URL, a.settings.urls.URL), nil)
 	logins := &mcp.Logins{Vault: a.logins}
@@ -89,7 +89,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
+		Roots: w.Roots(), Providers: providers, Package: markdown.LocalMachine().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
 	if s.calls, err = a.state.Calls(ctx, a.settings.Secrets, log); err != nil {
@@ -208,8 +208,8 @@ func (a *App) reserved() func(string) bool {
 // stay known when the skill is gone, since results of it may still arrive.
 type remembering struct {
 	skill.Provider
-	known *secret.Known
-	given *given
+	known *secret.Set
+	given *extras
 }
 
 // Load implements [skill.Provider].
@@ -221,11 +221,11 @@ func (r remembering) Load(c skill.Config) (skill.Skill, error) {
 	return r.Provider.Load(c)
 }
 
-// given records what programs of skills get beside their folder: hosts and secrets. It
+// extras records what programs of skills get beside their folder: hosts and secrets. It
 // is safe for concurrent use.
-type given struct{ skills sync.Map }
+type extras struct{ skills sync.Map }
 
-func (g *given) note(c skill.Config) {
+func (g *extras) note(c skill.Config) {
 	var list []string
 	if len(c.Network) > 0 {
 		list = append(list, "reaches "+printable.First(c.Network, 2))
@@ -237,7 +237,7 @@ func (g *given) note(c skill.Config) {
 }
 
 // of says what a skill gets; it is empty for most.
-func (g *given) of(name string) string {
+func (g *extras) of(name string) string {
 	text, _ := g.skills.Load(name)
 	said, _ := text.(string)
 	return said

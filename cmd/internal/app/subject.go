@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 )
 
-// Known returns what the configuration can name.
-func (a *App) Known() nameset.Known {
+// Names returns what the configuration can name.
+func (a *App) Names() nameset.Names {
 	return nameset.New(a.Workspace.Config, a.Config.Registry.Catalog(), a.skills.table.Snapshot())
 }
 
@@ -31,8 +31,8 @@ func Subject(w *workdir.Workspace, c Config) func(context.Context) (*doctor.Subj
 		return &doctor.Subject{
 			Workspace: w, Engine: a.Engine, Channels: a.tools.channels, Skills: a.skills.table, Programs: a.tools.programs, Keys: a.state.Keys,
 			Models: a.models.all, Configured: configured, Answering: a.Models, Readable: a.tools.readable, Hosts: hosts,
-			Decide: rulebook.Decide, Given: a.skills.given.of, Unknown: a.Misnamed.Unknown, Failures: a.Failures(),
-			Decisions: a.skills.control.Err(), Warnings: append(a.Misnamed.Later, a.Warnings...), Close: a.Close,
+			Decide: rulebook.Decide, Given: a.skills.given.of, Unknown: a.Mistakes.Unknown, Failures: a.Failures(),
+			Decisions: a.skills.control.Err(), Warnings: append(a.Mistakes.Later, a.Warnings...), Close: a.Close,
 		}, nil
 	}
 }

@@ -214,7 +214,7 @@ func newWorld(t *testing.T, mode string) *world {
 		t.Fatal(err)
 	}
 	w.space = space
-	server, err := app.Listen(t.Context(), space, app.Config{Secrets: &secret.Known{}})
+	server, err := app.Listen(t.Context(), space, app.Config{Secrets: &secret.Set{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -500,7 +500,7 @@ func (w *world) checkPlaces() {
 
 // readAudit reads what the gateway has decided about calls, as etui audit does.
 func (w *world) readAudit() {
-	a, err := app.New(w.Context(), w.space, app.Config{Secrets: &secret.Known{}, Records: true})
+	a, err := app.New(w.Context(), w.space, app.Config{Secrets: &secret.Set{}, Records: true})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 // the demo's.
 func (a *App) addTexts(ctx context.Context) {
 	c := a.Workspace.Config
-	given := map[string]catalog.Enriched{}
+	given := map[string]catalog.Enrichment{}
 	if c.Demo {
 		for name, texts := range demo.Texts() {
-			given[name] = catalog.Enriched{Texts: texts}
+			given[name] = catalog.Enrichment{Texts: texts}
 		}
 	}
 	a.tools.texts = enrich.NewKeeper(enrich.KeeperConfig{

@@ -154,7 +154,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	files, err := builtin.Open(builtin.FilesConfig{
-		Dir: dir, Protected: slices.Concat(w.Trusted(dir), w.SkillFolders(), []string{w.File, w.State}, inner, w.States()), Hidden: workdir.Secrets(w),
+		Dir: dir, Protected: slices.Concat(w.TrustedPaths(dir), w.SkillFolders(), []string{w.File, w.State}, inner, w.States()), Hidden: workdir.Secrets(w),
 		ReadOnly: slices.Concat(a.tools.readable, w.SkillFolders()), Told: a.tools.readable,
 		Redact: func(text string) string { return a.settings.Secrets.Redactor().Text(text) },
 	})
@@ -172,7 +172,7 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
-		Dir: dir, Names: w.Trusted(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)), Hidden: workdir.Secrets(w), Mode: mode,
+		Dir: dir, Names: w.TrustedPaths(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)), Hidden: workdir.Secrets(w), Mode: mode,
 		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)), Log: a.settings.Log,
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ func demoGateway(tb testing.TB) *engine.Engine {
 		tb.Fatal(err)
 	}
 	w := &workdir.Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
-	a, err := New(context.Background(), w, Config{Stored: true, Secrets: &secret.Known{}})
+	a, err := New(context.Background(), w, Config{Stored: true, Secrets: &secret.Set{}})
 	if err != nil {
 		tb.Fatal(err)
 	}

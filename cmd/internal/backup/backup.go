@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
 	"github.com/etui-run/etui/cmd/internal/workdir"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/store/sqlite"
 )
@@ -88,7 +88,7 @@ func Write(ctx context.Context, w *workdir.Workspace, version, file string) (b A
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
-		return b, errors.Join(fmt.Errorf("backing up %s: %w", w.State, err), os.Remove(file))
+		return b, errors.Join(phrase.Errorf("backing up %s: %w", w.State, err), os.Remove(file))
 	}
 	b.File, b.State = file, w.State
 	return b, nil
@@ -224,7 +224,7 @@ func add(t *tar.Writer, root *os.Root, name string) (size int64, added bool, err
 	if err == nil && size < h.Size && ofServer(name) {
 		_, err = io.CopyN(t, zeros{}, h.Size-size)
 	} else if err == nil && size < h.Size {
-		err = fmt.Errorf("%s became shorter while it was read; try again", name)
+		err = phrase.Errorf("%s became shorter while it was read; try again", name)
 	}
 	return size, true, err
 }
@@ -286,10 +286,10 @@ func Restore(ctx context.Context, w *workdir.Workspace, file string) (b Archive,
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(fresh)) }()
 	if b, err = unpack(ctx, in, fresh); err != nil {
-		return b, fmt.Errorf("%s: %w; nothing was changed", file, err)
+		return b, phrase.Errorf("%s: %w; nothing was changed", file, err)
 	}
 	if err := checked(ctx, fresh); err != nil {
-		return b, fmt.Errorf("%s: %w; nothing was changed", file, err)
+		return b, phrase.Errorf("%s: %w; nothing was changed", file, err)
 	}
 	b.File, b.State = file, w.State
 	b.Before, err = replace(w, fresh)
@@ -305,15 +305,15 @@ func unpack(ctx context.Context, in io.Reader, dir string) (b Archive, err error
 	defer root.Close()
 	zipped, err := gzip.NewReader(in)
 	if err != nil {
-		return b, errors.New("this is not a backup of etui")
+		return b, phrase.Errorf("this is not a backup of etui")
 	}
 	t := tar.NewReader(zipped)
 	h, err := t.Next()
 	if err != nil || h.Name != manifest {
-		return b, errors.New("this is not a backup of etui")
+		return b, phrase.Errorf("this is not a backup of etui")
 	}
 	if err := json.NewDecoder(io.LimitReader(t, maxManifest)).Decode(&b); err != nil {
-		return b, fmt.Errorf("reading %s: %w", manifest, err)
+		return b, phrase.Errorf("reading %s: %w", manifest, err)
 	}
 	var links []string
 	for {
@@ -344,7 +344,7 @@ func inside(root *os.Root, links []string) error {
 	for _, name := range links {
 		// A link that leads in a circle leads nowhere.
 		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ELOOP) {
-			return fmt.Errorf("the link %q leads out of the state: %w", name, err)
+			return phrase.Errorf("the link %q leads out of the state: %w", name, err)
 		}
 	}
 	return nil
@@ -353,19 +353,19 @@ func inside(root *os.Root, links []string) error {
 // extract writes one entry of an archive below root.
 func extract(root *os.Root, from io.Reader, h *tar.Header) error {
 	if transient(path.Clean(h.Name)) {
-		return fmt.Errorf("%s is not part of a backup", h.Name)
+		return phrase.Errorf("%s is not part of a backup", h.Name)
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
 		return root.MkdirAll(h.Name, 0o700)
 	case tar.TypeSymlink:
 		if !leadsInside(h.Name, h.Linkname) {
-			return fmt.Errorf("%s is a link to %s, outside of the state", h.Name, h.Linkname)
+			return phrase.Errorf("%s is a link to %s, outside of the state", h.Name, h.Linkname)
 		}
 		return root.Symlink(h.Linkname, h.Name)
 	case tar.TypeReg:
 	default:
-		return fmt.Errorf("%s is neither a file, a folder nor a link", h.Name)
+		return phrase.Errorf("%s is neither a file, a folder nor a link", h.Name)
 	}
 	f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode)&0o700|0o600)
 	if err != nil {
@@ -427,7 +427,7 @@ func replace(w *workdir.Workspace, fresh string) (aside string, err error) {
 		}
 	}
 	if err != nil {
-		return aside, fmt.Errorf("the state is half restored: %w; the state before is in %s", err, aside)
+		return aside, phrase.Errorf("the state is half restored: %w; the state before is in %s", err, aside)
 	}
 	return aside, nil
 }

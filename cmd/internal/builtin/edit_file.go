@@ -29,7 +29,7 @@ type replacement struct {
 //etui:alias replace text, modify file, 修改文件, 替换
 //etui:alias change a file, correct a text in a file, update file, adjust, rewrite a line, 编辑, 改文件, 改成, 改为, 换成, 更正, 更新文件, 调整
 func (f *Files) editFile(in editInput) (chat.Result, error) {
-	var c changed
+	var c replaceResult
 	s, err := f.edit(in.Path, func(name, text string) (after string, err error) {
 		c, err = in.apply(name, text)
 		return c.text, err
@@ -42,13 +42,13 @@ func (f *Files) editFile(in editInput) (chat.Result, error) {
 	return r, nil
 }
 
-// changed is the result of a replacement.
-type changed struct {
+// replaceResult is the result of a replacement.
+type replaceResult struct {
 	text        string
 	count, line int // how often, and where first
 }
 
-func (r replacement) apply(name, text string) (c changed, err error) {
+func (r replacement) apply(name, text string) (c replaceResult, err error) {
 	if r.Old == "" || r.Old == r.New {
 		return c, fmt.Errorf("old must not be empty and must differ from new")
 	}
@@ -70,7 +70,7 @@ func (r replacement) apply(name, text string) (c changed, err error) {
 		return c, fmt.Errorf("%s would have %d bytes with it; write at most 1 MiB", name, size)
 	}
 	line := strings.Count(text[:strings.Index(text, old)], "\n") + 1
-	return changed{strings.ReplaceAll(text, old, replaced), n, line}, nil
+	return replaceResult{strings.ReplaceAll(text, old, replaced), n, line}, nil
 }
 
 // places lists the lines in which a text begins that occurs count times: the first

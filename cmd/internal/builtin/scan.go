@@ -15,8 +15,8 @@ type scanner struct{ buffer *bufio.Reader }
 
 func newScanner() scanner { return scanner{bufio.NewReaderSize(nil, 256<<10)} }
 
-// scanned is what a scanner found in a file.
-type scanned struct {
+// scanResult is what a scanner found in a file.
+type scanResult struct {
 	code  textcode.Code
 	bytes int64
 	whole bool // all of it was read
@@ -25,21 +25,21 @@ type scanned struct {
 // lines calls each for the lines of a text file, numbered from 1 and with their
 // endings, until each returns false. A line longer than 256 KiB comes in pieces with
 // the same number. Only the first maxScan bytes of a file are read.
-func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (scanned, error) {
+func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (scanResult, error) {
 	file, info, err := s.open()
 	if err != nil {
-		return scanned{}, err
+		return scanResult{}, err
 	}
 	defer file.Close()
 	head := make([]byte, min(info.Size(), 64<<10))
 	if _, err := io.ReadFull(file, head); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return scanned{}, say(s.shown, err)
+		return scanResult{}, say(s.shown, err)
 	}
 	code, isText := textcode.Of(head)
 	if !isText {
-		return scanned{}, s.isBinary(info.Size())
+		return scanResult{}, s.isBinary(info.Size())
 	}
-	found := scanned{code, min(info.Size(), maxScan), info.Size() <= maxScan}
+	found := scanResult{code, min(info.Size(), maxScan), info.Size() <= maxScan}
 	sc.buffer.Reset(code.Reader(io.LimitReader(io.MultiReader(bytes.NewReader(head), file), maxScan)))
 	for n, begins := 0, true; ; {
 		piece, err := sc.buffer.ReadSlice('\n')
@@ -48,11 +48,11 @@ func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (sca
 		}
 		switch {
 		case bytes.IndexByte(piece, 0) >= 0:
-			return scanned{}, s.isBinary(info.Size())
+			return scanResult{}, s.isBinary(info.Size())
 		case len(piece) > 0 && !each(n, piece), errors.Is(err, io.EOF):
 			return found, nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return scanned{}, say(s.shown, err)
+			return scanResult{}, say(s.shown, err)
 		}
 		begins = err == nil
 	}

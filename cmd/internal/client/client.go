@@ -12,7 +12,6 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/panics"
@@ -47,8 +46,8 @@ func New(url, admin, key string) *Client {
 	return &Client{Where: url, url: url, admin: cmp.Or(admin, url), key: key, http: &http.Client{}}
 }
 
-// Here returns a client of a gateway in this process: of its handler.
-func Here(handler http.Handler, key string) *Client {
+// Local returns a client of a gateway in this process: of its handler.
+func Local(handler http.Handler, key string) *Client {
 	c := New("http://localhost", "", key)
 	c.Where, c.http.Transport = here, direct{handler}
 	return c
@@ -62,16 +61,16 @@ func (c *Client) Admin() string { return c.admin }
 
 // HTTP returns the gateway's address, and what reaches it with the client's key.
 func (c *Client) HTTP() (address string, web *http.Client) {
-	return c.url, &http.Client{Transport: keyed{c.http, c.key}}
+	return c.url, &http.Client{Transport: keyTransport{c.http, c.key}}
 }
 
-// keyed sends requests with a key.
-type keyed struct {
+// keyTransport sends requests with a key.
+type keyTransport struct {
 	http *http.Client
 	key  string
 }
 
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (k keyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if k.key != "" {
 		r.Header.Set("Authorization", "Bearer "+k.key)
@@ -188,13 +187,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 }
 
 // In says what of the gateway's answer has a text in a language.
-func (e *Error) In(lang string) string {
-	parts := strings.Split(e.Error(), ": ")
-	for i, part := range parts {
-		parts[i] = phrase.Word(lang, part)
-	}
-	return strings.Join(parts, ": ")
-}
+func (e *Error) In(lang string) string { return phrase.Reword(lang, e.Error()) }
 
 func refusal(status int, p wire.Problem) *Error {
 	if status == http.StatusUnauthorized {

@@ -57,8 +57,8 @@ func (c *Client) AgentNames(ctx context.Context) (list []string) {
 	return list
 }
 
-// Beginning returns the names that begin with a text, sorted and each once.
-func Beginning(text string, names []string) []string {
+// WithPrefix returns the names that begin with a text, sorted and each once.
+func WithPrefix(text string, names []string) []string {
 	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, text) })
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -3,9 +3,10 @@
 package clientconfig
 
 import (
-	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // ownedByUs refuses a file of another user: a file that replaces it would be ours.
@@ -15,7 +16,7 @@ func ownedByUs(file string) error {
 		return err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (uid %d); run this as that user", file, st.Uid)
+		return phrase.Errorf("%s belongs to another user (uid %d); run this as that user", file, st.Uid)
 	}
 	return nil
 }

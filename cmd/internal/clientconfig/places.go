@@ -1,7 +1,7 @@
 // Package clientconfig reads which MCP servers other clients on this machine have: Claude Code and
 // Claude Desktop, Codex, Cursor, VS Code, OpenCode, and those that use one of their formats. It
-// writes and starts nothing. What it returns holds no secret of these files: each has become
-// ${NAME}, the variable that has to be set.
+// writes and starts nothing. Its result holds no secret of these files: each has become ${NAME},
+// the variable that has to be set.
 package clientconfig
 
 import (

@@ -18,10 +18,11 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 
 	"github.com/etui-run/etui/cmd/internal/install"
+	"github.com/etui-run/etui/phrase"
 )
 
-// Found is a server that a client has.
-type Found struct {
+// Entry is a server that a client has.
+type Entry struct {
 	// Client is empty for a file that a person named and that is in no client's place.
 	Client string `json:"client,omitempty"`
 	File   string `json:"file"`
@@ -53,7 +54,7 @@ type Reader struct {
 func NewReader(f Folders) *Reader { return &Reader{f, map[string]string{}} }
 
 // Read returns the servers in a file, sorted by name.
-func (r *Reader) Read(file string) ([]Found, error) {
+func (r *Reader) Read(file string) ([]Entry, error) {
 	f := r.folders
 	all, err := decode(file)
 	if err != nil {
@@ -68,11 +69,11 @@ func (r *Reader) Read(file string) ([]Found, error) {
 		}
 	}
 	if len(entries) > maxServers {
-		return nil, fmt.Errorf("%s has %d servers, at most %d are read", file, len(entries), maxServers)
+		return nil, phrase.Errorf("%s has %d servers, at most %d are read", file, len(entries), maxServers)
 	}
-	var found []Found
+	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		x := translation{Reader: r, found: Found{Client: f.clientOf(file), File: file, Name: name}, names: map[string]bool{}}
+		x := translation{Reader: r, found: Entry{Client: f.clientOf(file), File: file, Name: name}, names: map[string]bool{}}
 		x.found.Server.Name = cleanName(name)
 		x.server(entries[name])
 		found = append(found, x.result())
@@ -92,7 +93,7 @@ func decode(file string) (all map[string]any, err error) {
 	case err != nil:
 		return nil, err
 	case len(raw) > maxFile:
-		return nil, fmt.Errorf("it has more than %d MB", maxFile>>20)
+		return nil, phrase.Errorf("it has more than %d MB", maxFile>>20)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
@@ -104,7 +105,7 @@ func decode(file string) (all map[string]any, err error) {
 	}
 	repaired, unrepaired := jsonrepair.Repair(string(raw))
 	if unrepaired != nil || json.Unmarshal([]byte(repaired), &all) != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, phrase.Errorf("it is no JSON: %w", err)
 	}
 	return all, nil
 }

@@ -23,7 +23,7 @@ import (
 // translation turns the entry of one server into a skill's file.
 type translation struct {
 	*Reader
-	found Found
+	found Entry
 	names map[string]bool // of the variables
 }
 
@@ -39,7 +39,7 @@ func (x *translation) fail(format string, args ...any) {
 	}
 }
 
-func (x *translation) result() Found {
+func (x *translation) result() Entry {
 	x.found.Variables = slices.Sorted(maps.Keys(x.names))
 	if x.found.Server.Name != x.found.Name {
 		x.note("its name there is %s", printable.Line(x.found.Name, 100))

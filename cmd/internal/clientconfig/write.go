@@ -18,7 +18,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/etui-run/etui/internal/atomicfile"
-	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/phrase"
 )
 
 // target is a client whose settings can be given a server.
@@ -76,10 +76,10 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func (f Folders) Install(client, name string, command []string) (Change, error) {
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == client })
 	if i < 0 {
-		return Change{}, fmt.Errorf("there is no client %q%s; the clients are %s", client, nearest.Hint(client, slices.Values(Names())), strings.Join(Names(), ", "))
+		return Change{}, phrase.Errorf("there is no client %q%s; the clients are %s", client, phrase.Near(client, slices.Values(Names())), strings.Join(Names(), ", "))
 	}
 	if !plainName.MatchString(name) {
-		return Change{}, fmt.Errorf("the name %q: a server's has up to 64 letters of English, digits, - and _", name)
+		return Change{}, phrase.Errorf("the name %q: a server's has up to 64 letters of English, digits, - and _", name)
 	}
 	t := targets[i]
 	c := Change{Client: t.client, File: f.own(t.client)}
@@ -92,7 +92,7 @@ func (f Folders) Install(client, name string, command []string) (Change, error) 
 	case err != nil:
 		return c, err
 	case len(before) > maxFile:
-		return c, fmt.Errorf("%s has more than %d MB", c.File, maxFile>>20)
+		return c, phrase.Errorf("%s has more than %d MB", c.File, maxFile>>20)
 	default:
 		c.before, c.Backup = before, c.File+".before-etui"
 	}
@@ -137,7 +137,7 @@ func (c Change) Write() error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	case !bytes.Equal(now, c.before) || (err == nil) != (c.Backup != ""):
-		return fmt.Errorf("%s has changed meanwhile; run this again", c.File)
+		return phrase.Errorf("%s has changed meanwhile; run this again", c.File)
 	case c.Backup == "":
 		return atomicfile.Write(c.File, c.after)
 	}
@@ -145,7 +145,7 @@ func (c Change) Write() error {
 		return err
 	}
 	if err := atomicfile.Write(c.Backup, now); err != nil {
-		return fmt.Errorf("the backup: %w", err)
+		return phrase.Errorf("the backup: %w", err)
 	}
 	return atomicfile.Write(c.File, c.after)
 }
@@ -187,7 +187,7 @@ func patch(v *hujson.Value, path, indent string, value any) error {
 	parent := v.Find(path[:strings.LastIndexByte(path, '/')])
 	o, ok := parent.Value.(*hujson.Object)
 	if !ok {
-		return fmt.Errorf("%s is no object", path)
+		return phrase.Errorf("%s is no object", path)
 	}
 	last := &o.Members[len(o.Members)-1]
 	comment := strings.TrimRight(string(last.Name.BeforeExtra), " \t\n")
@@ -205,7 +205,7 @@ func inTOML(before []byte, list, name string, command []string) ([]byte, error) 
 		return nil, err
 	}
 	if servers, _ := all[list].(map[string]any); servers[name] != nil {
-		return nil, fmt.Errorf("it has a server %s; remove [%s.%s], then run this again", name, list, name)
+		return nil, phrase.Errorf("it has a server %s; remove [%s.%s], then run this again", name, list, name)
 	}
 	var entry bytes.Buffer
 	err := toml.NewEncoder(&entry).Encode(map[string]any{"command": command[0], "args": command[1:]})
@@ -216,7 +216,7 @@ func inTOML(before []byte, list, name string, command []string) ([]byte, error) 
 	// The library reads a table that follows an inline one; clients do not.
 	inline := regexp.MustCompile(`(?m)^[ \t]*["']?` + list + `["']?[ \t]*=`).Match(before)
 	if _, table := all[list].(map[string]any); all[list] != nil && (inline || !table) {
-		return nil, fmt.Errorf("%s is no table to which [%s.%s] can be added; write it as one, then run this again", list, list, name)
+		return nil, phrase.Errorf("%s is no table to which [%s.%s] can be added; write it as one, then run this again", list, list, name)
 	}
 	return append(after, "["+list+"."+name+"]\n"+entry.String()...), err
 }

@@ -25,6 +25,8 @@ func followed(key string) bool {
 	switch section {
 	case "users", "visibility", "workflows":
 		return true
+	case "tools":
+		return rest == "disabled"
 	case "policy":
 		return rest != "approvals.expire"
 	case "workflow":

@@ -234,7 +234,7 @@ type Workflow struct {
 	Limits      FlowLimits `yaml:"limits" help:"Limits of a run."`
 	Phases      []Phase    `yaml:"phases" help:"Phases of the workflow, see workflows."`
 	Script      string     `yaml:"script" help:"As in workflows."`
-	Placed      `yaml:"-"`
+	FilePlace   `yaml:"-"`
 }
 
 // Flow is a workflow: work in phases.
@@ -244,7 +244,7 @@ type Flow struct {
 	Limits      FlowLimits `yaml:"limits" help:"Limits of a run: rounds (default: 200) and tokens."`
 	Phases      []Phase    `yaml:"phases" required:"true" help:"Its phases. The first one begins."`
 	Script      string     `yaml:"script" help:"File beside this one with answers that are played where the model is the offline model, so that people can see the workflow without a key."`
-	Placed      `yaml:"-"`
+	FilePlace   `yaml:"-"`
 }
 
 // Phase is a phase of a workflow.
@@ -256,7 +256,7 @@ type Phase struct {
 	Limits       FlowLimits `yaml:"limits" help:"Limits of a visit of the phase: rounds (default: 16), tokens, and visits (default: 8)."`
 	Next         []Next     `yaml:"next" help:"What ends the phase. The first condition that holds counts."`
 	Otherwise    string     `yaml:"otherwise" help:"Phase that begins when a limit is reached, or done or failed. Default: the run ends with the outcome limit."`
-	Placed       `yaml:"-"`
+	FilePlace    `yaml:"-"`
 }
 
 // Next is a way from a phase to another one.
@@ -264,7 +264,7 @@ type Next struct {
 	When string `yaml:"when" help:"Condition in CEL over what happened in the phase, see workflows.md: results, calls, failures, round, visit, tokens, reply, files, finished and others. Default: finished, which holds when the model says so with finish_phase."`
 	To   string `yaml:"to" required:"true" help:"Phase that begins then, or done or failed, which end the run."`
 
-	Conditioned `yaml:"-"`
+	ConditionPlace `yaml:"-"`
 }
 
 // FlowLimits bound a phase or a run.
@@ -295,7 +295,7 @@ type Rule struct {
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule hides a tool."`
 
-	Conditioned `yaml:"-"`
+	ConditionPlace `yaml:"-"`
 }
 
 // Policy says which calls of visible tools may run.
@@ -326,7 +326,7 @@ type ApprovalRule struct {
 	When   string        `yaml:"when" help:"Condition in CEL as in visibility.rules, over the one who answers, with attrs.asker for the one who asked. Default: always."`
 	Reason string        `yaml:"reason" help:"For whoever reads the rules."`
 
-	Conditioned `yaml:"-"`
+	ConditionPlace `yaml:"-"`
 }
 
 // CallDefaults say, by risk, whether a tool may be called if no rule decides.
@@ -345,20 +345,20 @@ type CallRule struct {
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule decides."`
 
-	Conditioned `yaml:"-"`
+	ConditionPlace `yaml:"-"`
 }
 
-// Placed knows where it begins in the file.
-type Placed struct{ Place Position }
+// FilePlace knows where it begins in the file.
+type FilePlace struct{ Place Position }
 
-// Filled notes the place.
-func (p *Placed) Filled(in *form.Reader, n *yaml.Node) { p.Place = in.Position(n) }
+// SetSource notes the place.
+func (p *FilePlace) SetSource(in *form.Reader, n *yaml.Node) { p.Place = in.Position(n) }
 
-// Conditioned is a rule or a way: it knows where it begins, and where its condition does.
-type Conditioned struct{ Place, WhenPlace Position }
+// ConditionPlace is a rule or a way: it knows where it begins, and where its condition does.
+type ConditionPlace struct{ Place, WhenPlace Position }
 
-// Filled notes the places. It refuses an empty condition, with which the rule would always apply.
-func (c *Conditioned) Filled(in *form.Reader, n *yaml.Node) {
+// SetSource notes the places. It refuses an empty condition, with which the rule would always apply.
+func (c *ConditionPlace) SetSource(in *form.Reader, n *yaml.Node) {
 	c.Place = in.Position(n)
 	when := find(n, "when")
 	if when != n && strings.TrimSpace(when.Value) == "" {
@@ -386,13 +386,13 @@ type User struct {
 	Place Position `yaml:"-"`
 }
 
-// Filled notes the place of the user.
-func (u *User) Filled(in *form.Reader, n *yaml.Node) { u.Place = in.Position(n) }
+// SetSource notes the place of the user.
+func (u *User) SetSource(in *form.Reader, n *yaml.Node) { u.Place = in.Position(n) }
 
 // Tools says which tools etui has.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
-	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on."`
+	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on. Changes take effect while etui serves."`
 	Read     []string `yaml:"read" help:"Existing folders beside the workspace that the file tools and commands may read and not change, as in [~/docs, ../shared-notes]; at most 10. Default: none."`
 	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
 	Search   Search   `yaml:"search" help:"Services that web_search asks, in the order of these keys; if one fails, the next one. Without any there is no web_search."`
@@ -499,6 +499,7 @@ type Channel struct {
 	Nick      string       `yaml:"nick" help:"irc: the name to take."`
 	Guests    bool         `yaml:"guests" help:"web: let people in without a token."`
 	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, and frame the ready page, as in https://shop.example.com. Default: none."`
+	Calls     string       `yaml:"calls" enum:"people,all,none" help:"web: who is shown the calls of tools, with their arguments and results: people with a token, guests too (all), or nobody. Default: people."`
 	Page      bool         `yaml:"page" help:"web: serve a ready chat page to browsers, at /channels/NAME."`
 	Account   string       `yaml:"account" help:"The account to log in to. Default: irc: the nick; email: the address."`
 	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`
@@ -522,7 +523,7 @@ type Channel struct {
 	PerMinute int           `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
 	Bindings  []Binding     `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
 
-	Placed `yaml:"-"`
+	FilePlace `yaml:"-"`
 }
 
 // HasNames reports whether the names or IDs of chats on a platform can be as #ops.

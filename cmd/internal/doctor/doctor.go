@@ -25,7 +25,6 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/server"
-	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
 )
@@ -84,7 +83,12 @@ func (s *Subject) say(english string, args ...any) string {
 }
 
 // addGateway reports what the gateway of the workspace says of itself.
-func addGateway(lang string, add func(check string, err error, says string), now api.Status, err error) {
+func addGateway(ctx context.Context, lang string, w *workdir.Workspace, add func(check string, err error, says string)) {
+	at := w.Instance()
+	add("gateway", nil, phrase.In(lang, "running at %s", at.URL))
+	asking, done := context.WithTimeout(ctx, 5*time.Second)
+	defer done()
+	now, err := client.New(at.URL, "", cmp.Or(at.Key, string(w.Config.API.Key))).Status(asking)
 	add("in force", errors.Join(client.InForce(now), err), phrase.Word(lang, "the gateway has the rules and skills of the configuration as it is"))
 	if c := now.Configuration; c != nil && len(c.Restart) > 0 {
 		add("restart", phrase.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")), "")
@@ -103,28 +107,37 @@ func addGateway(lang string, add func(check string, err error, says string), now
 	}
 }
 
+// adding returns what adds findings to a report.
+func adding(lang string, report *[]Finding) func(check string, err error, says string) {
+	return func(check string, err error, says string) {
+		if err != nil {
+			says = phrase.Say(lang, err)
+		}
+		*report = append(*report, Finding{Check: check, OK: err == nil, Says: says})
+	}
+}
+
+// Running checks what the gateway of a workspace says, for somebody who lacks variables that it has.
+func Running(ctx context.Context, lang string, w *workdir.Workspace, lacks error) (report []Finding) {
+	add := adding(lang, &report)
+	add("configuration", nil, w.File)
+	addGateway(ctx, lang, w, add)
+	add("variables", nil, phrase.In(lang, "only the gateway is examined, and it cannot be started from here: %v", lacks))
+	return report
+}
+
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails. start makes the
 // engine.
 func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
-	add := func(check string, err error, says string) {
-		if err != nil {
-			says = phrase.Say(lang, err)
-		}
-		report = append(report, Finding{Check: check, OK: err == nil, Says: says})
-	}
+	add := adding(lang, &report)
 	says := w.File
 	if !w.Found {
 		says = phrase.In(lang, "no %s; everything has its default value", w.File)
 	}
 	add("configuration", nil, says)
-	if url := w.Running().URL; url != "" {
-		add("gateway", nil, phrase.In(lang, "running at %s", url))
-		asking, done := context.WithTimeout(ctx, 5*time.Second)
-		gateway := client.New(url, "", cmp.Or(w.Running().Key, string(w.Config.API.Key)))
-		now, err := gateway.Status(asking)
-		addGateway(lang, add, now, err)
-		done()
+	if w.Instance().URL != "" {
+		addGateway(ctx, lang, w, add)
 	} else {
 		add("gateway", nil, phrase.Word(lang, "not running"))
 		if listener, err := workdir.Listen(ctx, w.Config.Listen, "listen"); err != nil {
@@ -207,7 +220,7 @@ func (s *Subject) checkChannels(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	probe := s.Channels.Probe
-	if at := s.Workspace.Running().URL; at != "" {
+	if at := s.Workspace.Instance().URL; at != "" {
 		gateway := client.New(at, "", string(s.Workspace.Config.API.Key))
 		probe = func(ctx context.Context, name string) (string, error) {
 			var x server.ChannelAccount

@@ -23,8 +23,8 @@ const (
 	oftenForeign = 3
 )
 
-// checkLanguages recommends embeddings when people often ask in a language that the words of the tools
-// do not cover. What was kept with the questions says so.
+// checkLanguages recommends embeddings when people often ask in a language that the words of the
+// tools do not cover. The kept turns say it with their questions.
 func checkLanguages(ctx context.Context, lang string, w *workdir.Workspace) []Finding {
 	if w.Config.Embeddings.Model != "" {
 		return nil

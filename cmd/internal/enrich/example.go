@@ -2,11 +2,11 @@ package enrich
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/phrase"
 )
 
 // maxExamples is how many examples a tool may have.
@@ -17,12 +17,12 @@ const maxExamples = 100
 func (f *File) AddExample(tool, example string, save bool) (before, after Line, err error) {
 	example = strings.Join(strings.Fields(example), " ")
 	if example == "" || len(example) > maxExample || printable.OneLine(example) != example {
-		return before, after, fmt.Errorf("an example is one line of at most %d bytes", maxExample)
+		return before, after, phrase.Errorf("an example is one line of at most %d bytes", maxExample)
 	}
 	change := func(lines map[string]Line) {
 		before = lines[tool]
 		if len(before.Examples) >= maxExamples {
-			err = fmt.Errorf("%s has %d examples already; edit %s", tool, maxExamples, f.path)
+			err = phrase.Errorf("%s has %d examples already; edit %s", tool, maxExamples, f.path)
 			return
 		}
 		after = before

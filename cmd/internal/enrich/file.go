@@ -21,6 +21,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -82,16 +83,16 @@ func (f *File) Read() (map[string]Line, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular(): // opening a pipe would wait
-		err = errors.New("it is not a regular file")
+		err = phrase.Errorf("it is not a regular file")
 	case info.Size() > maxFile:
-		err = fmt.Errorf("it has more than %d MB", maxFile>>20)
+		err = phrase.Errorf("it has more than %d MB", maxFile>>20)
 	}
 	var text []byte
 	if err == nil {
 		text, err = os.ReadFile(f.path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", f.path, err)
+		return nil, phrase.Errorf("reading %s: %w", f.path, err)
 	}
 	n := 0
 	numbers := map[string]int{} // of the lines, by name
@@ -102,7 +103,7 @@ func (f *File) Read() (map[string]Line, error) {
 		}
 		l, err := parseLine(text)
 		if first, again := numbers[l.key()]; err == nil && again {
-			err = fmt.Errorf("line %d is about %s, too: join the two lines", first, l.key())
+			err = phrase.Errorf("line %d is about %s, too: join the two lines", first, l.key())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", f.path, n, err)
@@ -120,19 +121,19 @@ func parseLine(text []byte) (l Line, err error) {
 		return l, err
 	}
 	if _, err = d.Token(); err != io.EOF {
-		return l, errors.New("it has more than one object: write each on a line of its own")
+		return l, phrase.Errorf("it has more than one object: write each on a line of its own")
 	}
 	if (l.Tool == "") == (l.Skill == "") {
-		return l, errors.New(`it needs "tool" or "skill"`)
+		return l, phrase.Errorf(`it needs "tool" or "skill"`)
 	}
 	return l, nil
 }
 
 // Texts returns lines as a registry takes them.
-func Texts(lines map[string]Line) map[string]catalog.Enriched {
-	texts := make(map[string]catalog.Enriched, len(lines))
+func Texts(lines map[string]Line) map[string]catalog.Enrichment {
+	texts := make(map[string]catalog.Enrichment, len(lines))
 	for key, l := range lines {
-		e := catalog.Enriched{Texts: l.Texts, For: l.For}
+		e := catalog.Enrichment{Texts: l.Texts, For: l.For}
 		if l.Edited() {
 			e.For = ""
 		}

@@ -21,7 +21,7 @@ type KeeperConfig struct {
 	File     *File
 	Registry *catalog.Registry
 	// Given are texts that come without a file.
-	Given map[string]catalog.Enriched
+	Given map[string]catalog.Enrichment
 	// Steady reports whether a file can be used: no program runs that could have written it.
 	Steady func(path string) (still func() bool)
 	// Auto writes about new and changed tools, at most with Budget tokens a day.
@@ -56,7 +56,7 @@ func NewKeeper(c KeeperConfig) *Keeper {
 func (k *Keeper) Look(ctx context.Context) {
 	info, _ := os.Stat(k.File.Path())
 	stamp := filestamp.Of(info)
-	if stamp == k.seen && k.Registry.Catalog().Enriched() != nil {
+	if stamp == k.seen && k.Registry.Catalog().Enrichments() != nil {
 		return
 	}
 	still := k.Steady(k.File.Path())
@@ -72,11 +72,11 @@ func (k *Keeper) Look(ctx context.Context) {
 			k.says = err.Error()
 			k.Log.ErrorContext(ctx, "the texts about tools cannot be used; the previous ones stay in effect", "error", err)
 		}
-		if k.Registry.Catalog().Enriched() != nil {
+		if k.Registry.Catalog().Enrichments() != nil {
 			return
 		}
 	}
-	all := map[string]catalog.Enriched{}
+	all := map[string]catalog.Enrichment{}
 	maps.Copy(all, k.Given)
 	maps.Copy(all, Texts(lines))
 	k.Registry.Enrich(all)

@@ -3,8 +3,6 @@ package enrich
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -104,7 +103,7 @@ func (w *Writer) Write(ctx context.Context, list []Subject, budget int) (Cost, e
 					}
 				}
 				if failed == hopeless {
-					gaveUp = fmt.Errorf("%d tools in a row failed, the last one with: %w", hopeless, err)
+					gaveUp = phrase.Errorf("%d tools in a row failed, the last one with: %w", hopeless, err)
 				}
 				if w.Wrote != nil && ctx.Err() == nil {
 					w.Wrote(s.Name, spent, err)
@@ -154,7 +153,7 @@ func (w *Writer) ask(ctx context.Context, prompt string) (text string, used mode
 	case err != nil:
 		return "", used, err
 	case stop == model.Refused:
-		return "", used, errors.New("the model declined to answer")
+		return "", used, phrase.Errorf("the model declined to answer")
 	}
 	if used == (model.Tokens{}) { // the provider did not count
 		used = model.Tokens{Input: chat.Tokens([]byte(instructions + prompt)), Output: chat.Tokens([]byte(answer.Text))}
@@ -167,7 +166,7 @@ func (w *Writer) ask(ctx context.Context, prompt string) (text string, used mode
 func parse(answer string) (t tool.Texts, err error) {
 	from := strings.Index(answer, "{")
 	if from < 0 {
-		return t, errors.New("the model answered without JSON")
+		return t, phrase.Errorf("the model answered without JSON")
 	}
 	text := answer[from:]
 	if to := strings.LastIndex(text, "}"); to > 0 {
@@ -175,7 +174,7 @@ func parse(answer string) (t tool.Texts, err error) {
 	}
 	if json.Unmarshal([]byte(text), &t) != nil {
 		if len(text) > maxAnswer {
-			return t, fmt.Errorf("the answer is not JSON, and longer than %d KiB, up to which mistakes are repaired", maxAnswer>>10)
+			return t, phrase.Errorf("the answer is not JSON, and longer than %d KiB, up to which mistakes are repaired", maxAnswer>>10)
 		}
 		repaired, err := jsonrepair.Repair(text)
 		if err == nil {
@@ -183,12 +182,12 @@ func parse(answer string) (t tool.Texts, err error) {
 			err = json.Unmarshal([]byte(repaired), &t)
 		}
 		if err != nil {
-			return tool.Texts{}, errors.New("the answer is not the JSON that was asked for")
+			return tool.Texts{}, phrase.Errorf("the answer is not the JSON that was asked for")
 		}
 	}
 	t = tool.Texts{Aliases: clean(t.Aliases, maxAlias), Examples: clean(t.Examples, maxExample)}
 	if len(t.Aliases)+len(t.Examples) == 0 {
-		return t, errors.New("the answer has neither aliases nor examples")
+		return t, phrase.Errorf("the answer has neither aliases nor examples")
 	}
 	return t, nil
 }

@@ -48,8 +48,8 @@ type ImportedSkill struct {
 	Risk   string `json:"risk"`
 }
 
-// Imported is what an import did.
-type Imported struct {
+// Import is what an import did.
+type Import struct {
 	Skills []ImportedSkill `json:"skills"`
 	// Skipped are the operations that cannot be skills, with the reasons.
 	Skipped []string `json:"skipped,omitempty"`
@@ -144,7 +144,7 @@ func (c Choice) chosen(d *openapi.Document) (list []openapi.Operation, err error
 
 // ImportOpenAPI makes skills of the operations that are chosen: their files in the folder of
 // skills. It writes all of them or none.
-func ImportOpenAPI(w *workdir.Workspace, d *openapi.Document, c Choice) (done Imported, err error) {
+func ImportOpenAPI(w *workdir.Workspace, d *openapi.Document, c Choice) (done Import, err error) {
 	list, err := c.chosen(d)
 	if err != nil {
 		return done, err
@@ -237,10 +237,10 @@ func importOperation(
 	}
 	findings := words.Judge(scan.Definition{Name: s.Name, Description: read.Description, Input: schema}, nil)
 	if len(findings) > 0 && !c.Accept {
-		return made, fmt.Errorf(
+		return made, phrase.Errorf(
 			"%s: it %s: %q; look at it, and import it with --yes",
 			findings[0].Place,
-			findings[0].Why,
+			phrase.Text(findings[0].Why),
 			findings[0].Text,
 		)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/cmd/internal/workdir"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/phrase"
 )
 
 // defaultRegistries are the registries of a configuration without any.
@@ -53,7 +54,7 @@ func Skills(w *workdir.Workspace, log *slog.Logger) (*hub.Installer, error) {
 func newSource(w *workdir.Workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
-			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
+			return nil, phrase.Errorf("%s: a folder needs url, its path", r.Name)
 		}
 		return hub.NewFolder(r.Name, config.Abs(w.File, r.URL)), nil
 	}
@@ -89,7 +90,7 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 			return nil, err
 		}
 		if !pool.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("%s holds no certificates in PEM", name)
+			return nil, phrase.Errorf("%s holds no certificates in PEM", name)
 		}
 	}
 	return pool, nil

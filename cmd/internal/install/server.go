@@ -56,8 +56,8 @@ func (s *Server) needs(name string) bool {
 // tryTime bounds how long AddServer waits for the server to list its tools.
 const tryTime = 90 * time.Second
 
-// Adding says how a server is added.
-type Adding struct {
+// AddOptions says how a server is added.
+type AddOptions struct {
 	// Force replaces a file of the server's name, and installs its package again.
 	Force bool
 	// Agree is [program.Installer].Agree.
@@ -71,8 +71,8 @@ type Adding struct {
 	Version string
 }
 
-// Added is a server that was added.
-type Added struct {
+// Addition is a server that was added.
+type Addition struct {
 	File   string     `json:"file"`
 	Server mcp.Status `json:"server"`
 	// Unbuilt are the programs of its packages that nobody let run.
@@ -114,7 +114,7 @@ func parseServer(w *workdir.Workspace, s *Server, lookup func(name string) (stri
 // AddServer makes a skill of an MCP server: it installs the package that the command
 // runs by npx, uvx or the like, starts the server once to learn its tools, and writes the file. It does not
 // keep a server that cannot be started, nor puts it in the place of another one.
-func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how Adding, log *slog.Logger) (added Added, err error) {
+func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how AddOptions, log *slog.Logger) (added Addition, err error) {
 	file := filepath.Join(w.InstallFolder(), s.Name+".yaml")
 	added.File = file
 	before, err := os.ReadFile(file)
@@ -250,7 +250,7 @@ func unseen(s Server) (paths []string) {
 }
 
 // notAdded says why a server was not added, and what may help.
-func notAdded(name string, added Added, err error) error {
+func notAdded(name string, added Addition, err error) error {
 	err = phrase.Errorf("%s was not added: %w", name, err)
 	if len(added.Unseen) > 0 {
 		err = phrase.Errorf("%w. Its command names %s, which the sandbox does not show it: grant that with --read or --write",

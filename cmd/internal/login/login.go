@@ -36,8 +36,8 @@ import (
 // OpenFunc reads the workspace that the flags name.
 type OpenFunc func(context.Context) (*workdir.Workspace, error)
 
-// done is what the commands print as JSON.
-type done struct {
+// outcome is what the commands print as JSON.
+type outcome struct {
 	Server string `json:"server"`
 	// Logins is how many logins there are now, or how many were removed.
 	Logins int `json:"logins"`
@@ -67,7 +67,7 @@ etui keeps the login sealed, and refreshes it.`,
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
+			return console.Print(outcome{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&b.elsewhere, "no-browser", false, "print the link only, for a browser on another machine")
@@ -90,7 +90,7 @@ func OutCommand(console *terminal.Console, open OpenFunc, version string) *cobra
 			if err != nil {
 				return err
 			}
-			return console.Print(done{args[0], n}, func() string {
+			return console.Print(outcome{args[0], n}, func() string {
 				return phrase.In(console.Language, "Removed %s at %s.\n", phrase.Count(console.Language, n, "login"), args[0])
 			})
 		},
@@ -132,7 +132,7 @@ func with(ctx context.Context, open OpenFunc, name string, logins *mcp.Logins, v
 func find(ctx context.Context, w *workdir.Workspace, name string, servers *mcp.Provider) (*mcp.Server, error) {
 	table := skill.NewTable(nil)
 	skill.NewLoader(table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.Here().Load,
+		Roots: w.Roots(), Providers: []skill.Provider{servers}, Package: markdown.LocalMachine().Load,
 		Variables: skill.Variables{Allowed: w.Config.Skills.Env},
 	}).Load(ctx)
 	for _, e := range table.Snapshot().All() {

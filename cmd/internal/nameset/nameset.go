@@ -26,9 +26,9 @@ import (
 	"github.com/etui-run/etui/workflow"
 )
 
-// Misnamed are names in a configuration and in files of toolsets that name nothing, as
+// Mistakes are names in a configuration and in files of toolsets that name nothing, as
 // errors with their place and the nearest name that exists.
-type Misnamed struct {
+type Mistakes struct {
 	// Refused are names with which etui does not start, and does not reload: a skill that
 	// should be in effect, and a tool that should be switched off and would stay on.
 	Refused []error
@@ -40,8 +40,8 @@ type Misnamed struct {
 	Later []error
 }
 
-// Known is what a configuration can name.
-type Known struct {
+// Names is what a configuration can name.
+type Names struct {
 	catalog *catalog.Catalog
 	skills  *skill.Snapshot
 
@@ -52,8 +52,8 @@ type Known struct {
 }
 
 // New returns what a configuration can name.
-func New(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) Known {
-	x := Known{catalog, skills, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}}
+func New(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) Names {
+	x := Names{catalog, skills, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}}
 	for e := range catalog.All() {
 		x.tools[e.Definition.Name] = true
 		if e.Definition.Original != "" {
@@ -88,7 +88,7 @@ func New(c *config.Config, catalog *catalog.Catalog, skills *skill.Snapshot) Kno
 }
 
 // Add adds what the file of a skill would bring.
-func (x Known) Add(c skill.Config) {
+func (x Names) Add(c skill.Config) {
 	for _, group := range c.Groups {
 		x.groups[group] = true
 	}
@@ -99,7 +99,7 @@ func (x Known) Add(c skill.Config) {
 
 // Check holds the names of a configuration, and those of toolsets in files, against
 // what exists.
-func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Misnamed) {
+func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Mistakes) {
 	x := New(c, now, skills)
 	for _, r := range c.Names {
 		if r.Kind == config.Folder {
@@ -132,7 +132,7 @@ func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Mi
 }
 
 // unread returns an error for each tool that a phase waits for and that does not exist.
-func (x Known) unread(p config.Phase) (list []error) {
+func (x Names) unread(p config.Phase) (list []error) {
 	conditions := rules.NewConditions(workflow.Variables()...)
 	for _, n := range p.Next {
 		c, err := conditions.Compile(cmp.Or(n.When, "finished"), rules.Place(n.WhenPlace))
@@ -153,7 +153,7 @@ func (x Known) unread(p config.Phase) (list []error) {
 
 // MissingTools returns an error for each tool that the file of a toolset names and that
 // does not exist.
-func (x Known) MissingTools(e *skill.Entry) (list []error) {
+func (x Names) MissingTools(e *skill.Entry) (list []error) {
 	if skill.KindOf(e.Skill) != "toolset" {
 		return nil // instructions may name tools of other programs
 	}
@@ -167,7 +167,7 @@ func (x Known) MissingTools(e *skill.Entry) (list []error) {
 }
 
 // Missing says that nothing has a name; it is empty when something has.
-func (x Known) Missing(r config.Name) string {
+func (x Names) Missing(r config.Name) string {
 	what, name, known := "tool", r.Text, x.tools
 	group, isGroup := strings.CutPrefix(r.Text, "group:")
 	switch {
@@ -202,17 +202,17 @@ func (x Known) Missing(r config.Name) string {
 }
 
 // later reports whether something of a name may come to exist while etui runs.
-func (x Known) later(name string) bool {
+func (x Names) later(name string) bool {
 	return len(x.skills.Failed()) > 0 || slices.ContainsFunc(x.skills.All(), func(e *skill.Entry) bool {
 		return skill.KindOf(e.Skill) == "server" && strings.HasPrefix(name, "mcp__"+e.Name()+"__")
 	})
 }
 
 // Err joins the errors with which etui does not start.
-func (m Misnamed) Err() error { return errors.Join(m.Refused...) }
+func (m Mistakes) Err() error { return errors.Join(m.Refused...) }
 
 // Warnings returns the errors with which it starts.
-func (m Misnamed) Warnings() []error { return slices.Concat(m.Unknown, m.Later) }
+func (m Mistakes) Warnings() []error { return slices.Concat(m.Unknown, m.Later) }
 
 // Builtin returns the definitions of all tools that etui brings.
 func Builtin() (list []tool.Definition) {

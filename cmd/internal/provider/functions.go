@@ -23,12 +23,12 @@ func functions() map[string]builtin.Function {
 // maxIDs is how many identifiers one call makes.
 const maxIDs = 100
 
-type idsWanted struct {
+type idRequest struct {
 	Count int `json:"count,omitempty" jsonschema:"how many, 1 to 100; 1 when it is left out"`
 }
 
 // newID makes random identifiers that are hard to guess.
-func newID(_ context.Context, in idsWanted) (map[string][]string, error) {
+func newID(_ context.Context, in idRequest) (map[string][]string, error) {
 	if in.Count < 0 || in.Count > maxIDs {
 		return nil, fmt.Errorf("count is %d; it must be 1 to %d: %w", in.Count, maxIDs, skill.ErrInvalidParams)
 	}

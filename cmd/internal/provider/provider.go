@@ -47,7 +47,7 @@ func Walls(w *workdir.Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	}
 	programs, err := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: w.Closed(), Dial: out.DialContext,
+		Read: c.Sandbox.Read, Closed: w.ClosedPaths(), Dial: out.DialContext,
 	})
 	if err != nil {
 		return nil, nil, w.Mistakef("%w", err)
@@ -72,11 +72,11 @@ func New(c Config) ([]skill.Provider, error) {
 func NewServers(c Config) *mcp.Provider {
 	w := c.Workspace
 	return mcp.New(mcp.Config{
-		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: Closed(w), Log: c.Log, Version: c.Version,
+		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: ClosedPaths(w), Log: c.Log, Version: c.Version,
 	})
 }
 
-// Closed returns what no folder that an MCP server is granted may hold.
-func Closed(w *workdir.Workspace) []string {
+// ClosedPaths returns what no folder that an MCP server is granted may hold.
+func ClosedPaths(w *workdir.Workspace) []string {
 	return slices.Concat(w.States(), []string{w.File}, w.SkillFolders())
 }

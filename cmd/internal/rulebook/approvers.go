@@ -29,7 +29,7 @@ func approversOf(c *config.Config) (list []approver, err error) {
 		made := approver{ApprovalRule: r}
 		var wrong error
 		made.rules, wrong = compileRules(rules.Policy, []config.CallRule{{
-			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned,
+			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace,
 		}}, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
 		fail := func(format string, args ...any) {
 			wrong = errors.Join(wrong, config.Error{
@@ -108,7 +108,7 @@ func (a approver) decide(ctx context.Context, of rules.Attempt, chat ChatFunc) r
 // names reports whether the rule names somebody who answers.
 func (a approver) names(ctx context.Context, of rules.Attempt, chat ChatFunc) bool {
 	f := of.Facts
-	person := Of(of.Now).users.Named(f.Sender) != nil
+	person := Of(of.Now).users.ByName(f.Sender) != nil
 	return person && slices.Contains(a.Users, f.Sender) ||
 		person && slices.ContainsFunc(a.Roles, func(role string) bool { return slices.Contains(f.Roles, role) }) ||
 		slices.ContainsFunc(a.chats, func(c chatName) bool {

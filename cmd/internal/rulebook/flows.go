@@ -13,7 +13,7 @@ import (
 func compileFlows(c *config.Config) (*workflow.Set, error) {
 	list := c.Workflows
 	if w := c.Workflow; len(w.Phases) > 0 {
-		list = append([]config.Flow{{Name: w.Name, Description: w.Description, Limits: w.Limits, Phases: w.Phases, Script: w.Script, Placed: w.Placed}}, list...)
+		list = append([]config.Flow{{Name: w.Name, Description: w.Description, Limits: w.Limits, Phases: w.Phases, Script: w.Script, FilePlace: w.FilePlace}}, list...)
 	}
 	flows := make([]workflow.Workflow, len(list))
 	for i, f := range list {

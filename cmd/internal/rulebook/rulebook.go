@@ -1,5 +1,5 @@
 // Package rulebook is the part of a configuration that takes effect while etui serves: people,
-// toolsets, rules and workflows, all of it in one step.
+// toolsets, tools that are switched off, rules and workflows, all of it in one step.
 package rulebook
 
 import (
@@ -21,6 +21,7 @@ type Book struct {
 	channels  []string // whose identities people have
 	users     *identity.Users
 	toolsets  []catalog.Skill
+	disabled  []string // tools and groups
 	visible   *rules.Rules
 	calls     *rules.Rules
 	approvers []approver
@@ -39,9 +40,9 @@ func Compile(c *config.Config) (*Book, error) {
 func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
-		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Conditioned: r.Conditioned}
+		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace}
 	}
-	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), flows: flows}
+	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), disabled: c.Tools.Disabled, flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
@@ -96,10 +97,16 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-var _ catalog.Rules = (*Book)(nil)
+var (
+	_ catalog.Rules    = (*Book)(nil)
+	_ catalog.Switches = (*Book)(nil)
+)
 
 // Guard implements [catalog.Rules].
 func (r *Book) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
+
+// Disabled implements [catalog.Switches].
+func (r *Book) Disabled() []string { return r.disabled }
 
 // Status returns the rules of visibility.
 func (r *Book) Status() []rules.Status { return r.visible.Status() }
@@ -136,9 +143,9 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 // nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
-	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied))
+	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.UnsuppliedFacts(supplied), r.calls.UnsuppliedFacts(supplied))
 	for _, a := range r.approvers {
-		list = slices.Concat(list, a.rules.Unknown(c), a.rules.Unsupplied(ofApprovers(supplied)))
+		list = slices.Concat(list, a.rules.Unknown(c), a.rules.UnsuppliedFacts(ofApprovers(supplied)))
 	}
 	return append(list, emptyClaims(r.people, keys, r.channels)...)
 }

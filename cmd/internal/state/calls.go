@@ -17,7 +17,7 @@ import (
 
 // Calls makes the recorder of calls. Without a store it only reads what is
 // recorded.
-func (s *State) Calls(ctx context.Context, secrets *secret.Known, log *slog.Logger) (*audit.Recorder, error) {
+func (s *State) Calls(ctx context.Context, secrets *secret.Set, log *slog.Logger) (*audit.Recorder, error) {
 	file := sqlite.NewCalls(filepath.Join(s.w.State, callsFile), sqlite.Limits{})
 	s.close = append(s.close, file.Close)
 	var kept audit.Log = file

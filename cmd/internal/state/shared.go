@@ -29,7 +29,7 @@ func (s *State) Control(ctx context.Context, table *skill.Table, log *slog.Logge
 	case w.Config.Store == "":
 		return control.New(file, table, Limits(w.Config), log), nil
 	case s.Shared == nil: // a command that needs no database, which is away
-		return control.NewShared(away{}, table, Limits(w.Config), log), nil
+		return control.NewShared(noDatabase{}, table, Limits(w.Config), log), nil
 	}
 	kept := records{s.Shared, skillKind}
 	if s.stored {
@@ -43,19 +43,19 @@ func (s *State) Control(ctx context.Context, table *skill.Table, log *slog.Logge
 // errAway says that a command does without the database.
 var errAway = errors.New("the database is unavailable")
 
-// away are decisions that cannot be read.
-type away struct{}
+// noDatabase are decisions that cannot be read.
+type noDatabase struct{}
 
 // Read implements [control.Shared].
-func (away) Read(context.Context) (map[string]json.RawMessage, error) { return nil, errAway }
+func (noDatabase) Read(context.Context) (map[string]json.RawMessage, error) { return nil, errAway }
 
 // Change implements [control.Shared].
-func (away) Change(context.Context, string, func(json.RawMessage) (json.RawMessage, error)) error {
+func (noDatabase) Change(context.Context, string, func(json.RawMessage) (json.RawMessage, error)) error {
 	return errAway
 }
 
 // Changed implements [control.Shared].
-func (away) Changed() <-chan struct{} { return nil }
+func (noDatabase) Changed() <-chan struct{} { return nil }
 
 // pinKind is the kind of the records with what was accepted of MCP servers.
 const pinKind = "pin"

@@ -62,17 +62,17 @@ func directives(doc *ast.CommentGroup) (list []directive) {
 	return list
 }
 
-// marked is a function or type with directives.
-type marked struct {
+// declaration is a function or type with directives.
+type declaration struct {
 	name *ast.Ident
 	doc  *ast.CommentGroup
 }
 
 // tools returns the functions and types of a file that a directive makes tools.
-func tools(file *ast.File) (list []marked) {
+func tools(file *ast.File) (list []declaration) {
 	add := func(name *ast.Ident, doc *ast.CommentGroup) {
 		if slices.ContainsFunc(directives(doc), func(d directive) bool { return d.name == "tool" }) {
-			list = append(list, marked{name, doc})
+			list = append(list, declaration{name, doc})
 		}
 	}
 	for _, decl := range file.Decls {
@@ -190,7 +190,7 @@ func (g *generator) everywhere(file *ast.File) {
 	}
 }
 
-func (g *generator) function(m marked, common tool.Definition) *function {
+func (g *generator) function(m declaration, common tool.Definition) *function {
 	f := &function{definition: common, name: m.name.Name, pos: m.name.Pos()}
 	d := &f.definition
 	d.Name, d.Description = snake(f.name), description(m)
@@ -227,7 +227,7 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 
 // description is a doc comment as a model reads it: without directives, and without
 // the function's name at its beginning.
-func description(m marked) string {
+func description(m declaration) string {
 	text := oneLine(m.doc.Text())
 	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok {
 		text = capital(rest)

@@ -14,11 +14,12 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/lab/eval"
 	"github.com/etui-run/etui/lab/replay"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/usage"
 )
 
 // ErrNothingStored means that a workspace has no stored conversation.
-var ErrNothingStored = errors.New("the workspace has stored no conversation yet")
+var ErrNothingStored = phrase.Errorf("the workspace has stored no conversation yet")
 
 // StoredConversations returns the workspace's conversations with these keys, or its
 // newest ones if there are no keys. The value who has what a session does not record: the

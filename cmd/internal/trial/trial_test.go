@@ -67,8 +67,8 @@ func TestDemo(t *testing.T) {
 		if etui.Recall() < naive.Recall() {
 			t.Errorf("%s: the recall of auto is %.3f, that of naive %.3f", p.Name, etui.Recall(), naive.Recall())
 		}
-		if etui.Reached() < 0.98 {
-			t.Errorf("%s: auto reaches %.3f of the tools with searches", p.Name, etui.Reached())
+		if etui.ReachShare() < 0.98 {
+			t.Errorf("%s: auto reaches %.3f of the tools with searches", p.Name, etui.ReachShare())
 		}
 		if all.Recall() != 1 {
 			t.Errorf("%s: the recall of all is %.3f", p.Name, all.Recall())

@@ -25,9 +25,9 @@ import (
 // confirmation: for services and containers.
 const Variable = config.Prefix + "TRUST"
 
-// Unconfirmed is the error of a configuration that could do more than anybody on this machine has
+// UnconfirmedError is the error of a configuration that could do more than anybody on this machine has
 // confirmed. Nothing of it is in effect.
-type Unconfirmed struct {
+type UnconfirmedError struct {
 	File string
 	// Powers are the lines that nobody has confirmed, for people.
 	Powers        []string
@@ -36,18 +36,18 @@ type Unconfirmed struct {
 }
 
 // Error says what the configuration could do, and how to confirm it.
-func (e *Unconfirmed) Error() string { return e.In(phrase.English) }
+func (e *UnconfirmedError) Error() string { return e.In(phrase.English) }
 
 // In returns that in a language.
-func (e *Unconfirmed) In(lang string) string { return e.Says(lang) + "\n" + e.Do(lang) }
+func (e *UnconfirmedError) In(lang string) string { return e.Says(lang) + "\n" + e.Do(lang) }
 
 // Do says how to confirm the configuration.
-func (e *Unconfirmed) Do(lang string) string {
+func (e *UnconfirmedError) Do(lang string) string {
 	return phrase.In(lang, "If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable, filepath.Dir(e.File))
 }
 
 // at are the flags that name the configuration.
-func (e *Unconfirmed) at() (flags string) {
+func (e *UnconfirmedError) at() (flags string) {
 	if e.File != filepath.Join(e.configuration.Dir, config.File) {
 		flags = " --config " + e.File
 	}
@@ -55,10 +55,12 @@ func (e *Unconfirmed) at() (flags string) {
 }
 
 // Unwrap makes it a [config.UsageError].
-func (e *Unconfirmed) Unwrap() error { return config.UsageError{Err: phrase.Errorf("not confirmed")} }
+func (e *UnconfirmedError) Unwrap() error {
+	return config.UsageError{Err: phrase.Errorf("not confirmed")}
+}
 
 // Says says what the configuration could do.
-func (e *Unconfirmed) Says(lang string) string {
+func (e *UnconfirmedError) Says(lang string) string {
 	lines := e.Powers
 	if more := len(lines) - maxPowers; more > 0 {
 		lines = append(slices.Clone(lines[:maxPowers]), phrase.In(lang, "and %d more", more))
@@ -84,7 +86,7 @@ type Configuration struct {
 	Variables []string // lines about the file of variables beside it
 }
 
-// Check returns an [Unconfirmed] if the text of a configuration could do more than was confirmed.
+// Check returns an [UnconfirmedError] if the text of a configuration could do more than was confirmed.
 // The folders have skills and workflows that come with it; nil checks the text alone.
 //
 // A folder without anything to confirm counts as confirmed from then on, also for skills that
@@ -111,7 +113,7 @@ func (c Configuration) Check(text []byte, folders []string) error {
 		for i, line := range missing {
 			missing[i] = config.PowerLine(line)
 		}
-		return &Unconfirmed{File: c.File, Powers: missing, configuration: c, powers: powers}
+		return &UnconfirmedError{File: c.File, Powers: missing, configuration: c, powers: powers}
 	}
 	if folders != nil && (!found || len(known.Powers) != len(powers)) {
 		_ = c.confirm(powers) // otherwise it is looked at again
@@ -168,7 +170,7 @@ func (c Configuration) listed() (bool, error) {
 }
 
 // Confirm confirms what the error lists.
-func (e *Unconfirmed) Confirm() error { return e.configuration.confirm(e.powers) }
+func (e *UnconfirmedError) Confirm() error { return e.configuration.confirm(e.powers) }
 
 // Confirm confirms a text of the configuration, and returns the lines for people that it confirms.
 func (c Configuration) Confirm(text []byte) (powers []string, err error) {

@@ -19,7 +19,7 @@ const open = "sandbox: {mode: off}\n"
 func TestCheck(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	c := at(t)
-	var unconfirmed *trust.Unconfirmed
+	var unconfirmed *trust.UnconfirmedError
 	if err := c.Check([]byte(open), nil); !errors.As(err, &unconfirmed) {
 		t.Fatalf("nobody has confirmed it: %v", err)
 	}

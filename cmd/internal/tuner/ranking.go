@@ -38,9 +38,9 @@ func compare[W any](standard, before, now W) []api.Weight {
 }
 
 // judged sums a report up; nil for one of no fitting.
-func judged[W any](r *tune.Report[W]) *api.Judged {
+func judged[W any](r *tune.Report[W]) *api.FittingGain {
 	if r == nil || r.HeldOut == 0 {
 		return nil
 	}
-	return &api.Judged{HeldOut: r.HeldOut, Before: r.Before.NDCG, After: r.After.NDCG, Noise: r.Noise}
+	return &api.FittingGain{HeldOut: r.HeldOut, Before: r.Before.NDCG, After: r.After.NDCG, Noise: r.Noise}
 }

@@ -41,9 +41,9 @@ type Config struct {
 	Votes   bool // past turns vote
 	Catalog func() *catalog.Catalog
 	// Recommender returns the recommender's weights, and why they are not fitted.
-	Recommender func(tune.Fitted) (start tune.Recommender, fixed string)
+	Recommender func(tune.WeightsFile) (start tune.Recommender, fixed string)
 	// Apply puts weights into effect, for the next message.
-	Apply func(tune.Fitted)
+	Apply func(tune.WeightsFile)
 	// Audit records what changed, and why.
 	Audit func(audit.Decision)
 	Log   *slog.Logger
@@ -52,13 +52,13 @@ type Config struct {
 // Tuner keeps the weights of a running gateway.
 type Tuner struct {
 	config Config
-	now    tune.Fitted     // in effect
-	tried  time.Time       // the last fitting
-	read   filestamp.Stamp // of the file that was read last
+	now    tune.WeightsFile // in effect
+	tried  time.Time        // the last fitting
+	read   filestamp.Stamp  // of the file that was read last
 }
 
 // New returns a tuner of weights that are in effect.
-func New(c Config, now tune.Fitted) *Tuner { return &Tuner{config: c, now: now} }
+func New(c Config, now tune.WeightsFile) *Tuner { return &Tuner{config: c, now: now} }
 
 // Run follows the file of weights, and fits them each hour if there are enough new turns, until
 // ctx ends.
@@ -143,7 +143,7 @@ func (t *Tuner) Fit(ctx context.Context, now time.Time) error {
 }
 
 // reason says what changed, and what a fitting found.
-func reason(before, next tune.Fitted) string {
+func reason(before, next tune.WeightsFile) string {
 	var list []string
 	if r := next.Report; r.Better && next.By != "etui tune --undo" {
 		list = append(list, fmt.Sprintf("nDCG@5 %.1f → %.1f (± %.1f) on %d turns that were held out", 100*r.Before.NDCG, 100*r.After.NDCG, 100*r.Noise, r.HeldOut))

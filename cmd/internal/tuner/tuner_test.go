@@ -47,7 +47,7 @@ func TestTuner(t *testing.T) {
 	}
 	bad := rank.DefaultWeights()
 	bad.Description, bad.Parameter = 0.2, 3
-	start := tune.Fitted{Weights: bad}
+	start := tune.WeightsFile{Weights: bad}
 	must(t, start.Write(dir))
 	tuning := &selection.Tuning{}
 	now := selection.Follow(registry, selection.Config{Weights: bad, Tuning: tuning})
@@ -60,8 +60,8 @@ func TestTuner(t *testing.T) {
 	var decisions []audit.Decision
 	made := tuner.New(tuner.Config{
 		State: dir, On: true, Turns: log, Catalog: registry.Catalog,
-		Recommender: func(tune.Fitted) (tune.Recommender, string) { return tune.Recommender{}, "recommend.mode is off" },
-		Apply:       func(f tune.Fitted) { tuning.Set(f.Weights, selection.Recommend{}) },
+		Recommender: func(tune.WeightsFile) (tune.Recommender, string) { return tune.Recommender{}, "recommend.mode is off" },
+		Apply:       func(f tune.WeightsFile) { tuning.Set(f.Weights, selection.Recommend{}) },
 		Audit:       func(d audit.Decision) { decisions = append(decisions, d) }, Log: slog.New(slog.DiscardHandler),
 	}, start)
 

@@ -31,7 +31,7 @@ type Validation struct {
 
 	workspace *workdir.Workspace
 	providers []skill.Provider
-	existing  nameset.Known
+	existing  nameset.Names
 	toolsets  []toolsetFile
 }
 
@@ -59,7 +59,7 @@ type Problem struct {
 // Run checks paths: files of skills, and folders of them. Without paths it checks the
 // folders that the workspace takes its skills from. Toolsets may name what is known, and the tools of
 // the checked files.
-func (v *Validation) Run(w *workdir.Workspace, known nameset.Known, paths ...string) (err error) {
+func (v *Validation) Run(w *workdir.Workspace, known nameset.Names, paths ...string) (err error) {
 	out, programs, err := provider.Walls(w)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (v *Validation) file(root *os.Root, folder, dir, name string) {
 	if err == nil {
 		var d markdown.Document
 		d, warnings, err = markdown.Parse(name, text)
-		for _, lacking := range d.Requires.Unmet(markdown.Here()) {
+		for _, lacking := range d.Requires.Unmet(markdown.LocalMachine()) {
 			warnings = append(warnings, skill.Problem{Field: "metadata", Message: lacking + "; the skill is loaded, but not enabled"})
 		}
 	}

@@ -60,7 +60,7 @@ func (w *Workspace) addVariables() error {
 }
 
 // Export gives this process the variables of the file, for skills and models, and hides their secrets.
-func (w *Workspace) Export(secrets *secret.Known) error {
+func (w *Workspace) Export(secrets *secret.Set) error {
 	for _, variable := range w.Variables {
 		name, value, _ := strings.Cut(variable, "=")
 		if err := os.Setenv(name, value); err != nil {
@@ -102,7 +102,7 @@ func OpenRunning(dir, file string, environ []string, failed error) (*Workspace, 
 	if !missing {
 		return nil, failed
 	}
-	if w, err = Open(dir, file, environ); err != nil || w.Running().URL == "" {
+	if w, err = Open(dir, file, environ); err != nil || w.Instance().URL == "" {
 		return nil, failed
 	}
 	return w, nil

@@ -84,7 +84,7 @@ func (w *Workspace) readFolder(dir string) (string, error) {
 	if folder.Within(w.Dir, dir) {
 		return "", phrase.Errorf("%s is in the workspace, where tools read anyway", dir)
 	}
-	resolved, err := sandbox.Folders([]string{dir}, w.Closed())
+	resolved, err := sandbox.Folders([]string{dir}, w.ClosedPaths())
 	if err != nil {
 		return "", err
 	}
@@ -123,9 +123,9 @@ func (w *Workspace) InnerFolders(dir string) (list []string, err error) {
 	return list, nil
 }
 
-// Trusted returns the files and folders that configure etui, and the memory that all
+// TrustedPaths returns the files and folders that configure etui, and the memory that all
 // conversations read: those of the workspace, and those that a folder would have if etui were started in it.
-func (w *Workspace) Trusted(dir string) []string {
+func (w *Workspace) TrustedPaths(dir string) []string {
 	list := append(w.SkillFolders(), w.File, w.EnvFile(), filepath.Join(dir, EnvFile), filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
 	for _, name := range slices.Concat(workspaceFolders, Guides()) {
 		list = append(list, filepath.Join(dir, name))
@@ -160,7 +160,7 @@ func (w *Workspace) named() (list []string) {
 			list = append(list, config.Abs(w.File, m.Script))
 		}
 	}
-	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, Placed: c.Workflow.Placed}}, c.Workflows...) {
+	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, FilePlace: c.Workflow.FilePlace}}, c.Workflows...) {
 		if f.Script != "" {
 			list = append(list, config.Abs(f.Place.File, f.Script))
 		}
@@ -292,9 +292,9 @@ func (w *Workspace) LinksFrom(dir string) (links []string) {
 	return links
 }
 
-// Closed returns what no folder to read may hold: the workspaces, the configuration and the state,
+// ClosedPaths returns what no folder to read may hold: the workspaces, the configuration and the state,
 // as they are named and where they are.
-func (w *Workspace) Closed() []string {
+func (w *Workspace) ClosedPaths() []string {
 	return append(folder.WithReal(append(w.Folders(), w.File)), w.States()...)
 }
 

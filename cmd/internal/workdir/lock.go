@@ -95,9 +95,9 @@ func readInstance(state string) Instance {
 	return i
 }
 
-// Running returns the process that uses the workspace's state folder; the zero value
+// Instance returns the process that uses the workspace's state folder; the zero value
 // means that there is none.
-func (w *Workspace) Running() Instance {
+func (w *Workspace) Instance() Instance {
 	lock := flock.New(filepath.Join(w.State, LockFile))
 	if _, err := os.Stat(lock.Path()); err != nil {
 		return Instance{}

@@ -50,7 +50,7 @@ type Workspace struct {
 // Open finds and reads a workspace: the folder dir with its etui.yaml, or the
 // configuration file wherever it is. Both may be empty: that is the current folder. The
 // environment's variables override keys, as in ETUI_LISTEN=127.0.0.1:80. A configuration that
-// could do more than was confirmed is an [trust.Unconfirmed].
+// could do more than was confirmed is a [trust.UnconfirmedError].
 func Open(dir, file string, environ []string) (*Workspace, error) {
 	return open(dir, file, file == "", environ, false)
 }
@@ -73,7 +73,7 @@ func open(dir, file string, optional bool, environ []string, written bool) (*Wor
 		return nil, err
 	}
 	if !written {
-		if err := w.Confirmed(w.Text); err != nil {
+		if err := w.CheckTrust(w.Text); err != nil {
 			return nil, err
 		}
 	}
@@ -277,8 +277,8 @@ func (w *Workspace) Confirm(text []byte) (powers []string, err error) {
 	return w.trusts().Confirm(text)
 }
 
-// Confirmed returns a [trust.Unconfirmed] if a text of the configuration could do more than was confirmed.
-func (w *Workspace) Confirmed(text []byte) error {
+// CheckTrust returns a [trust.UnconfirmedError] if a text of the configuration could do more than was confirmed.
+func (w *Workspace) CheckTrust(text []byte) error {
 	return w.trusts().Check(text, append(w.SkillFolders(), w.FlowFolder()))
 }
 

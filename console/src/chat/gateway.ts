@@ -1,5 +1,5 @@
 import { answer, api, Refused, type Schemas } from "../api";
-import { type Call, type File, type Item, newID, remember, Talk } from "./talk";
+import { type Call, type File, type Item, newID, type Other, remember, type Said, Talk } from "./talk";
 
 type Event = Schemas["Event"];
 
@@ -60,21 +60,43 @@ export class Gateway extends Talk {
     this.change({ skills: (sets.skills ?? []).map((s) => ({ name: s.name, title: s.description ?? "" })) });
   }
 
-  // waiting returns the calls of this conversation that wait, where the caller may read them.
-  private async waiting(): Promise<Schemas["SessionAwait"][] | undefined> {
+  // waiting returns what waits for the person, and what waits of the person's, where the caller may read it.
+  private async waiting(): Promise<Other[] | undefined> {
     const who = this.who!;
     if (who.kind !== "person") return;
     const { data } = await api.GET("/api/approvals", { params: { query: { user: who.client.for_others ? who.user : undefined } } });
-    return (data as (Schemas["SessionAwait"] & { session: string })[] | undefined)?.filter((a) => a.session === who.session);
+    return data as Other[] | undefined;
   }
 
-  // look notices that somebody else answered what waits here, in the console perhaps: the turn went on.
+  // here returns those of this conversation.
+  private here(waits: Other[] | undefined) {
+    return waits?.filter((a) => a.session === this.who!.session);
+  }
+
+  // look notices that somebody else answered what waits here, in the console perhaps: its outcome came. And it
+  // notices that others ask the person.
   private async look() {
-    const last = this.state.items.at(-1);
-    if (this.state.works || !last?.awaits?.length) return;
+    if (this.state.works || document.hidden) return;
+    const shown = this.state.items.flatMap((i) => i.awaits ?? []);
+    if (!shown.length && this.who!.kind !== "person") return;
     const waits = await this.waiting();
-    const still = (waits ?? last.awaits).map((a) => a.id);
-    if (!this.state.works && !last.awaits.some((a) => still.includes(a.id))) await this.readPast();
+    if (this.state.works) return;
+    const still = (this.here(waits) ?? shown).map((a) => a.id);
+    if (shown.some((a) => !still.includes(a.id))) await this.readPast();
+    if (!waits) return;
+    const now = waits.filter((a) => a.session !== this.who!.session && !a.theirs);
+    const known = this.state.others;
+    const kept = known.map((o) => ({ ...o, over: !now.some((a) => a.id === o.id) }));
+    const others = [...kept, ...now.filter((a) => !known.some((o) => o.id === a.id))].slice(-20);
+    if (JSON.stringify(others) !== JSON.stringify(known)) this.change({ others });
+  }
+
+  decide(about: Other, approved: boolean) {
+    const user = this.who!.client.for_others ? this.who!.user : undefined;
+    answer(api.POST("/api/approvals/{id}", { params: { path: { id: about.id! } }, body: { user, approved } as never })).then(
+      () => this.change({ others: this.state.others.filter((o) => o.id !== about.id) }),
+      (e) => this.change({ others: this.state.others.map((o) => (o.id === about.id ? { ...o, failed: (e as Error).message } : o)) }),
+    );
   }
 
   // readPast shows what was said before, where the caller may read it.
@@ -95,14 +117,14 @@ export class Gateway extends Talk {
         items.push({ id: newID(), from: "you", text: m.text ?? "", files: m.files?.map((f) => ({ name: f.name })) });
         items.push((last = { id: newID(), from: "agent", text: "", calls: [], number: ++turns }));
       } else if (last && m.role === "assistant") {
-        last.text += m.text ?? "";
+        last.text = [last.text, m.text].filter(Boolean).join("\n\n"); // the outcome of a call that waited comes by itself
         last.calls!.push(...(m.calls ?? []).map((c): Call => ({ id: c.id, name: c.name, arguments: c.arguments })));
       } else if (last && m.result) {
         const call = last.calls!.find((c) => c.id === m.result!.call_id && !c.result);
         if (call) call.result = m.result;
       }
     }
-    if (last) last.awaits = await this.waiting();
+    if (last) last.awaits = this.here(await this.waiting());
     this.turns = turns;
     this.change({ items });
   }
@@ -125,7 +147,7 @@ export class Gateway extends Talk {
     }
   }
 
-  answer(item: Item, about: Schemas["SessionAwait"], said: { approved: boolean; lasts?: string; text?: string }) {
+  answer(item: Item, about: Schemas["SessionAwait"], said: Said) {
     this.set(item.id, { works: true, awaits: item.awaits?.filter((a) => a.id !== about.id) });
     const message = { ...this.about(), answers: [{ call: about.call, id: about.id, ...said }] } as Schemas["Message"];
     void this.run(item.id, message).then((failed) => failed && this.set(item.id, { awaits: item.awaits })); // it waits still
@@ -177,7 +199,7 @@ export class Gateway extends Talk {
     this.turns = 0;
     remember.set("session", this.session);
     remember.set("said", "");
-    this.change({ items: [] });
+    this.change({ items: [], others: [] });
   }
 
   choose(agent: string, skill: string) {

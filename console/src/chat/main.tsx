@@ -4,7 +4,7 @@ import "../style.css";
 import { type Language, LanguageContext, useTexts } from "../texts";
 import "./chat.css";
 import { Gateway } from "./gateway";
-import { Said } from "./said";
+import { Asked, Said } from "./said";
 import { Socket } from "./socket";
 import { type File as Sent, remember, type Talk } from "./talk";
 
@@ -26,13 +26,20 @@ function Page({ turn }: { turn: () => void }) {
   const log = useRef<HTMLElement>(null);
   const menu = useRef<HTMLDetailsElement>(null);
   const [atEnd, setAtEnd] = useState(true);
+  const before = useRef(0); // where the conversation was scrolled to
   useLayoutEffect(() => {
-    const l = log.current;
-    if (l && atEnd) l.scrollTop = l.scrollHeight;
-  }, [s.items, atEnd]);
-  const moved = () => {
     const l = log.current!;
-    setAtEnd(l.scrollHeight - l.scrollTop - l.clientHeight < 80);
+    const follow = () => { if (atEnd) l.scrollTop = l.scrollHeight; };
+    follow();
+    const grows = new ResizeObserver(follow); // Markdown and pictures come later than their message
+    for (const part of [l, ...l.children]) grows.observe(part);
+    return () => grows.disconnect();
+  }, [s.items, s.others, s.note, atEnd]);
+  const moved = () => { // more may have come since: only who scrolls up leaves the end
+    const l = log.current!;
+    const end = l.scrollHeight - l.scrollTop - l.clientHeight < 80;
+    if (end || l.scrollTop < before.current) setAtEnd(end);
+    before.current = l.scrollTop;
   };
   const dark = () => {
     const root = document.documentElement;
@@ -81,13 +88,14 @@ function Page({ turn }: { turn: () => void }) {
       <main ref={log} onScroll={moved} tabIndex={0} aria-label={c.title}>
         {s.note === "key" ? <KeyForm error={s.error} /> : (
           <div role="log" aria-live="polite" aria-busy={s.works}>
-            {s.items.length === 0 && <p className="soft empty">{c.nothing}</p>}
-            {s.items.map((item) => <Said key={item.id} item={item} talk={talk} />)}
+            {s.items.length + s.others.length === 0 && <p className="soft empty">{c.nothing}</p>}
+            {s.items.map((item, i) => <Said key={item.id} item={item} talk={talk} newest={i === s.items.length - 1 && !s.items.findLast((x) => x.from === "you")?.text.match(/^\/(why|help|skill)/)} />)}
+            {s.others.map((o) => <Asked key={o.id} about={o} decide={(approved) => talk.decide!(o, approved)} />)}
           </div>
         )}
       </main>
       {!atEnd && <button className="newer" onClick={() => setAtEnd(true)}>↓ {c.newer}</button>}
-      <p role="status" className={"state soft" + (s.works ? " works" : "")}>{s.note !== "key" && s.error} {state}</p>
+      <p role="status" className={"state soft" + (s.works ? " works" : "")}>{!["key", "ended"].includes(s.note) && (c.refused[s.error ?? ""] ?? s.error)} {state}</p>
       <Composer works={s.works} files={s.files} off={s.note === "key" || s.note === "ended"} said={() => setAtEnd(true)} />
     </div>
   );

@@ -3,12 +3,12 @@ import type { Schemas } from "../api";
 import { useTexts } from "../texts";
 import { Text } from "../views/markdown";
 import { straight } from "../views/straight";
-import type { Call, Item, Talk } from "./talk";
+import type { Call, Item, Other, Said as Answer, Talk } from "./talk";
 
 const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));
 
 // Said shows one message: of the agent with its calls, what waits for the person, and why it got its tools.
-export function Said({ item, talk }: { item: Item; talk: Talk }) {
+export function Said({ item, talk, newest }: { item: Item; talk: Talk; newest: boolean }) {
   const t = useTexts();
   const c = t.chat_;
   if (item.from === "you") {
@@ -34,6 +34,7 @@ export function Said({ item, talk }: { item: Item; talk: Talk }) {
       {item.files?.map((f, i) => <p key={i} className="soft">{straight(f.name)}</p>)}
       {item.awaits?.map((a) => <Waiting key={a.id ?? a.call} about={a} decide={(said) => talk.answer?.(item, a, said)} />)}
       {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [])} />}
+      {newest && !talk.why && item.text && !talk.state.works && <p><button className="soft" onClick={() => talk.say("/why", [])}>{t.why}</button></p>}
       {talk.why && !!item.number && !item.works && <WhyLine why={() => talk.why!(item)} />}
     </article>
   );
@@ -89,14 +90,14 @@ function Made({ files }: { files: Schemas["ChatFile"][] }) {
 }
 
 // Waiting is a call that waits for the person's yes, or a question of a tool.
-function Waiting({ about: a, decide }: { about: Schemas["SessionAwait"]; decide: (said: { approved: boolean; lasts?: string; text?: string }) => void }) {
+function Waiting({ about: a, decide }: { about: Schemas["SessionAwait"]; decide: (said: Answer) => void }) {
   const t = useTexts();
   const c = t.chat_;
   const [text, setText] = useState("");
   const say = (answer: string) => decide({ approved: true, text: answer });
   return (
     <section className="card waits">
-      <p>{a.question || c.waits} {!a.question && <b className="mono">{a.tool}</b>} {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
+      <p>{a.question || (a.theirs ? c.theirs : c.waits)} {!a.question && <b className="mono">{a.tool}</b>} {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
       {a.arguments && <pre tabIndex={0}>{a.arguments}</pre>}
       {a.question && !!a.choices?.length && <p className="row">{a.choices.map((choice) => <button key={choice} onClick={() => say(choice)}>{choice}</button>)}</p>}
       {a.question && !a.choices?.length && (
@@ -105,12 +106,36 @@ function Waiting({ about: a, decide }: { about: Schemas["SessionAwait"]; decide:
           <button className="first">{c.answer}</button>
         </form>
       )}
-      <p className="row">
+      {a.theirs && <p>{a.asked?.length ? `${c.asked} ${a.asked.join(c.comma)}` : c.nobody}</p>}
+      {a.theirs ? <p className="row"><button onClick={() => decide({ approved: false, withdrawn: true })}>{c.withdraw}</button></p> : <p className="row">
         {!a.question && <button className="first" onClick={() => decide({ approved: true })}>{t.approve}</button>}
         {!a.question && <button onClick={() => decide({ approved: true, lasts: "always" })}>{c.always}</button>}
         <button onClick={() => decide({ approved: false })}>{t.decline}</button>
-      </p>
+      </p>}
     </section>
+  );
+}
+
+// Asked is a call in another conversation that waits for the person's yes.
+export function Asked({ about: a, decide }: { about: Other; decide: (approved: boolean) => void }) {
+  const t = useTexts();
+  const c = t.chat_;
+  const [said, setSaid] = useState(false);
+  const say = (approved: boolean) => { setSaid(true); decide(approved); };
+  return (
+    <article className="agent">
+      <section className={a.over ? "card" : "card waits"}>
+        <p>{straight(a.user || c.somebody)}{a.channel && ` (${a.channel})`} {c.asks} <b className="mono">{a.tool}</b> {a.risk && <span className="badge warn">{t.words[a.risk] ?? a.risk}</span>}</p>
+        {a.arguments && <pre tabIndex={0}>{straight(a.arguments)}</pre>}
+        {a.failed && <p role="alert" className="bad">{a.failed}</p>}
+        {a.over ? <p className="soft">{c.over}</p> : (
+          <p className="row">
+            <button className="first" disabled={said && !a.failed} onClick={() => say(true)}>{t.approve}</button>
+            <button disabled={said && !a.failed} onClick={() => say(false)}>{t.decline}</button>
+          </p>
+        )}
+      </section>
+    </article>
   );
 }
 

@@ -1,7 +1,8 @@
-import { type Button, type File, newID, Talk } from "./talk";
+import { type Button, type File, newID, remember, Talk } from "./talk";
 
 type Sent = {
   type: string; id?: string; seq?: number; from?: string; text?: string; files?: string[]; buttons?: Button[]; code?: string;
+  calls?: { id: string; name: string; arguments?: string; done?: boolean; failed?: boolean; result?: string }[];
 };
 
 // Socket talks over the protocol of a web channel, see docs/channels/web.md: as the person of a token,
@@ -13,11 +14,13 @@ export class Socket extends Talk {
   private working?: ReturnType<typeof setTimeout>;
   private ended = false;
   private readonly waiting = new Map<string, string>(); // what was said and is not acknowledged
-  private readonly token = new URLSearchParams(location.hash.slice(1)).get("token");
+  private readonly kept = "token " + location.pathname; // until the tab is closed: people load pages again
+  private readonly token = new URLSearchParams(location.hash.slice(1)).get("token") || remember.get(this.kept);
 
   constructor() {
     super();
-    if (this.token) history.replaceState(null, "", location.pathname);
+    if (this.token) remember.set(this.kept, this.token);
+    if (location.hash) history.replaceState(null, "", location.pathname);
   }
 
   start() {
@@ -57,14 +60,28 @@ export class Socket extends Talk {
       case "message":
         this.since = Math.max(this.since, m.seq ?? 0);
         this.set(m.id!, { from: m.from === "agent" ? "agent" : "you", text: m.text ?? "", files: m.files?.map((name) => ({ name })), buttons: m.buttons });
-        this.change({ items: this.state.items.toSorted((a, b) => Number(a.id) - Number(b.id)) });
+        this.sort();
         if (m.from === "agent") this.works(this.state.works ? 1_500 : 0);
+        break;
+      case "calls":
+        this.since = Math.max(this.since, m.seq ?? 0);
+        this.set(m.id!, {
+          from: "agent",
+          calls: m.calls!.map((c) => ({ id: c.id, name: c.name, arguments: read(c.arguments), progress: "…", result: c.done ? { text: c.result ?? "", failed: c.failed } : undefined })),
+        });
+        this.sort();
         break;
       case "error":
         this.ended = ["expired", "token", "origin"].includes(m.code!);
         if (m.code === "bad") this.waiting.delete(m.id!);
-        this.change({ error: m.text, note: this.ended ? "ended" : this.state.note });
+        console.info(m.text); // for who runs the site
+        if (this.ended) remember.set(this.kept, "");
+        this.change({ error: ["busy", "fast", "bad", "again"].includes(m.code!) ? m.code : undefined, note: this.ended ? "ended" : this.state.note });
     }
+  }
+
+  private sort() {
+    this.change({ items: this.state.items.toSorted((a, b) => Number(a.id) - Number(b.id)) });
   }
 
   // works shows for so long that an answer is being made.
@@ -88,4 +105,9 @@ export class Socket extends Talk {
   fresh() {
     this.say("/new", []);
   }
+}
+
+// read reads arguments, which are no JSON if they were cut.
+function read(text = ""): unknown {
+  try { return JSON.parse(text); } catch { return text; }
 }

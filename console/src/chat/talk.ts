@@ -6,6 +6,9 @@ export type Call = { id: string; name: string; arguments: unknown; progress?: st
 
 export type Button = { label: string; text: string };
 
+// Said is an answer to what waits.
+export type Said = { approved: boolean; withdrawn?: boolean; lasts?: string; text?: string };
+
 // Item is something that was said, by the person or the agent.
 export type Item = {
   id: string;
@@ -33,11 +36,16 @@ export type State = {
   agent: string;
   skills: { name: string; title: string }[];
   skill: string;
+  // others are the calls in other conversations that wait for the person; over are those whose wait has ended.
+  others: Other[];
 };
+
+// Other is a call that somebody asks for in another conversation.
+export type Other = Schemas["ApprovalApproval"] & { over?: boolean; failed?: string };
 
 // Talk is a conversation with an agent. There is one for each protocol that the page speaks.
 export abstract class Talk {
-  state: State = { items: [], works: false, note: "", files: false, agents: [], agent: "", skills: [], skill: "" };
+  state: State = { items: [], works: false, note: "", files: false, agents: [], agent: "", skills: [], skill: "", others: [] };
   private readonly listeners = new Set<() => void>();
 
   subscribe = (listener: () => void) => {
@@ -63,7 +71,9 @@ export abstract class Talk {
   // fresh begins a new conversation.
   abstract fresh(): void;
   // answer decides about a call that waits, or answers its question.
-  answer?(item: Item, about: Schemas["SessionAwait"], said: { approved: boolean; lasts?: string; text?: string }): void;
+  answer?(item: Item, about: Schemas["SessionAwait"], said: Said): void;
+  // decide answers a call of another conversation.
+  decide?(about: Other, approved: boolean): void;
   // choose is for what comes next.
   choose?(agent: string, skill: string): void;
   // why says what an answer's message got.

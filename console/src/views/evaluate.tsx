@@ -6,7 +6,7 @@ import { useTexts } from "../texts";
 import { Difference } from "./diff";
 
 // read takes a question and its tools from each line: "mail Ann => send_mail, find_person".
-function read(text: string): Schemas["EvalAsked"][] {
+function read(text: string): Schemas["EvalQuestion"][] {
   return text.split("\n").flatMap((line) => {
     const at = line.lastIndexOf("=>");
     const tools = at < 0 ? [] : line.slice(at + 2).split(/[\s,，]+/).filter(Boolean);

@@ -36,7 +36,7 @@ export function Ranking() {
   );
 }
 
-function Gain({ judged: j }: { judged?: Schemas["Judged"] }) {
+function Gain({ judged: j }: { judged?: Schemas["FittingGain"] }) {
   const t = useTexts();
   if (!j) return null;
   return (

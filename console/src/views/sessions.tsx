@@ -117,12 +117,12 @@ function GivenUp({ session }: { session: string }) {
 
 // spentOn returns what the answers to a message took.
 function spentOn(said: Schemas["ChatMessage"][], at: number) {
-  const list: Schemas["ChatSpent"][] = [];
+  const list: Schemas["ChatExpense"][] = [];
   for (let i = at + 1; said[at].why && i < said.length && !said[i].why; i++) if (said[i].spent) list.push(said[i].spent!);
   return list;
 }
 
-function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: Schemas["ChatSpent"][] }) {
+function Said({ message: m, spent }: { message: Schemas["ChatMessage"]; spent: Schemas["ChatExpense"][] }) {
   const t = useTexts();
   const time = useTime();
   const word = useWord();

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ColumnDef } from "@tanstack/react-table";
 import { useState } from "react";
@@ -23,6 +23,7 @@ export function Tools() {
   };
   const columns: ColumnDef<Schemas["Tool"]>[] = [
     { id: "name", header: t.name, accessorKey: "name", cell: ({ row: { original: x } }) => <a className="mono" href={`/console/tools/${encodeURIComponent(x.name)}`} onClick={follow}>{x.name}</a> },
+    { id: "state", header: t.state, accessorFn: (x) => (x.disabled ? t.off : ""), cell: ({ row: { original: x } }) => x.disabled && <Badge kind="warn">{t.off}</Badge> },
     { id: "description", header: t.description, accessorKey: "description", meta: "hide" },
     { id: "risk", header: t.risk, accessorKey: "risk", cell: ({ row }) => <Risk of={row.original.risk} /> },
     { id: "groups", header: t.groups, accessorFn: (x) => x.groups?.join(", ") ?? "", meta: "hide" },
@@ -51,7 +52,7 @@ export function Tool() {
             <>
               <Card>
                 <p>{x.description}</p>
-                <p className="soft">{t.switchOff} <Link to="/rules">{t.rules}</Link></p>
+                <Switch tool={x} />
                 {Object.entries(x.translations ?? {}).map(([language, text]) => <p key={language} lang={language}>{text}</p>)}
                 <p className="row"><Risk of={x.risk} /> {x.groups?.map((g) => <Badge key={g} kind="soft">{g}</Badge>)} <span className="soft">{x.tokens} {t.tokens.toLowerCase()} · {x.source} {x.version}</span></p>
                 {(x.examples?.length ?? 0) > 0 && <><h2>{t.examples}</h2><ul>{x.examples?.map((e) => <li key={e}>{e}</li>)}</ul></>}
@@ -64,6 +65,57 @@ export function Tool() {
         }}
       </Loaded>
     </Page>
+  );
+}
+
+// Switch disables a tool or a group of it in the configuration, or enables it, and waits until that is in effect.
+function Switch({ tool }: { tool: Schemas["Tool"] }) {
+  const t = useTexts();
+  const client = useQueryClient();
+  const file = useQuery({ queryKey: ["configuration"], queryFn: () => answer(api.GET("/admin/configuration")), refetchOnWindowFocus: false });
+  const off = tool.disabled ?? [];
+  const change = useMutation({
+    mutationFn: async (act: (base: string) => Promise<Schemas["ConsoleText"]>) => {
+      client.setQueryData(["configuration"], await act(file.data!.base));
+      for (let tries = 0; tries < 20; tries++) {
+        const [now] = (await answer(api.GET("/api/tools", { params: { query: { name: tool.name } } }))) ?? [];
+        if (now?.disabled?.join() !== tool.disabled?.join()) return "";
+        await new Promise((later) => setTimeout(later, 150));
+      }
+      return (await answer(api.GET("/api/status"))).configuration?.error ?? "";
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["tools"] }),
+  });
+  const base = file.data?.base; // owners alone get it
+  const button = (name: string, change_: "enable" | "disable") => {
+    const group = name.startsWith("group:") ? name.slice(6) : "";
+    return (
+      <button
+        key={name}
+        disabled={change.isPending}
+        onClick={() => (!group || change_ === "enable" || confirm(`${t.groupSure} ${group}`)) && change.mutate((base) => answer(api.POST("/admin/tools/{name}/{change}", { params: { path: { name, change: change_ } }, body: { base } })))}
+      >
+        {t[change_]}{group && ` ${t.theGroup} ${group}`}
+      </button>
+    );
+  };
+  return (
+    <>
+      {off.length > 0 && <p><Badge kind="warn">{t.off}</Badge> {t.nobodyUses} <code>tools.disabled: {off.join(", ")}</code></p>}
+      {base && (
+        <p className="row">
+          {off.map((name) => button(name, "enable"))}
+          {off.length === 0 && [tool.name, ...(tool.groups ?? []).map((g) => "group:" + g)].map((name) => button(name, "disable"))}
+          {change.isSuccess && (
+            <span role="status" className="row">
+              <span className={change.data ? "bad" : "good"}>{change.data ? `${t.notInEffect} ${change.data}` : t.inEffect}</span>
+              {!!file.data?.undo && <button disabled={change.isPending} onClick={() => change.mutate((base) => answer(api.POST("/admin/configuration/undo", { body: { text: "", base } })))}>{t.undo}</button>}
+            </span>
+          )}
+        </p>
+      )}
+      {change.error && <Failure error={change.error} again={() => { change.reset(); void file.refetch(); void client.invalidateQueries({ queryKey: ["tools"] }); }} />}
+    </>
   );
 }
 

@@ -19,9 +19,9 @@ export const money = (n: number) => n.toLocaleString(undefined, { minimumFractio
 const cachedPrice = 0.1;
 
 // Spent shows what the answers to a message took: tokens, money, and whether the provider's cache was used.
-function Spent({ list, saved }: { list: Schemas["ChatSpent"][]; saved: number }) {
+function Spent({ list, saved }: { list: Schemas["ChatExpense"][]; saved: number }) {
   const t = useTexts();
-  const sum = (of: (s: Schemas["ChatSpent"]) => number | undefined) => list.reduce((n, s) => n + (of(s) ?? 0), 0);
+  const sum = (of: (s: Schemas["ChatExpense"]) => number | undefined) => list.reduce((n, s) => n + (of(s) ?? 0), 0);
   const input = sum((s) => s.input), cached = sum((s) => s.cache_read), cost = sum((s) => s.cost);
   const part = input ? cached / input : 0;
   const spared = sum((s) => (saved * (s.price ?? 0) * (1 - part + part * cachedPrice)) / 1e6);
@@ -42,7 +42,7 @@ function Spent({ list, saved }: { list: Schemas["ChatSpent"][]; saved: number })
 }
 
 // Why shows what an earlier message got: the funnel from all tools to those sent, and what that saved.
-export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Schemas["ChatSpent"][] }) {
+export function Why({ compact: w, spent = [] }: { compact: Compact; spent?: Schemas["ChatExpense"][] }) {
   const t = useTexts();
   const word = useWord();
   const reached: [string, Schemas["SelectionScored"][] | null | undefined][] = [[t.declared, w.declared], [t.announced, w.announced], [t.named, w.named]];

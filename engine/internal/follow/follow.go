@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// news is an event as other processes learn it, a line of JSON. What is long comes with the
+// news is an event as other processes learn it, a line of JSON. Long text comes with the
 // conversation.
 type news struct {
 	Text     string         `json:"text,omitempty"`
@@ -18,7 +18,7 @@ type news struct {
 	Await    *session.Await `json:"await,omitempty"`
 	Progress *turn.Progress `json:"progress,omitempty"`
 	Result   *chat.Result   `json:"result,omitempty"`
-	Done     *turn.Done     `json:"done,omitempty"`
+	Done     *turn.End      `json:"done,omitempty"`
 
 	Phase *turn.PhaseEvent `json:"phase,omitempty"`
 }
@@ -48,7 +48,7 @@ type Follower struct {
 	// Yield hands an event over as it is.
 	Yield func(turn.Event, error) bool
 	// Done is how another process said that the message ended.
-	Done *turn.Done
+	Done *turn.End
 	// Gone says that the sender has gone.
 	Gone bool
 

@@ -15,6 +15,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // The bounds of a package. A package that exceeds one is refused before any of
@@ -85,12 +87,12 @@ func Below(folder string) Part {
 	}
 }
 
-var errFormat = errors.New("it is neither a zip nor a tar.gz archive")
+var errFormat = phrase.Errorf("it is neither a zip nor a tar.gz archive")
 
 // Open opens a zip or tar.gz archive, as its first bytes say.
 func Open(f io.ReaderAt, size int64, p Part) (Archive, error) {
 	if size > MaxPacked {
-		return nil, fmt.Errorf("the archive has %s, at most %s are allowed", MB(size), MB(MaxPacked))
+		return nil, phrase.Errorf("the archive has %s, at most %s are allowed", MB(size), MB(MaxPacked))
 	}
 	head := make([]byte, 4)
 	if _, err := f.ReadAt(head, 0); err != nil {
@@ -100,7 +102,7 @@ func Open(f io.ReaderAt, size int64, p Part) (Archive, error) {
 	case string(head) == localSignature:
 		return openZip(f, size, p)
 	case string(head) == endSignature:
-		return nil, errors.New("the archive is empty")
+		return nil, phrase.Errorf("the archive is empty")
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return openTar(f, size, p)
 	}
@@ -130,7 +132,7 @@ func OpenFolder(fsys fs.FS) (Archive, error) {
 		case len(a.list) >= maxEntries:
 			return tooMany(maxEntries)
 		case !d.IsDir() && !d.Type().IsRegular():
-			return fmt.Errorf("%s is a link or a special file; packages hold only files and folders", name)
+			return phrase.Errorf("%s is a link or a special file; packages hold only files and folders", name)
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -187,19 +189,19 @@ func (c *content) Read(p []byte) (int, error) {
 	ended := errors.Is(err, io.EOF)
 	switch {
 	case c.left < 0:
-		return 0, fmt.Errorf("%s is longer than the archive says", Quote(c.name))
+		return 0, phrase.Errorf("%s is longer than the archive says", Quote(c.name))
 	case ended && c.left > 0:
-		return n, fmt.Errorf("%s is shorter than the archive says", Quote(c.name))
+		return n, phrase.Errorf("%s is shorter than the archive says", Quote(c.name))
 	case ended && c.sum != nil && c.running != *c.sum:
-		return n, fmt.Errorf("%s is damaged: its checksum is wrong", Quote(c.name))
+		return n, phrase.Errorf("%s is damaged: its checksum is wrong", Quote(c.name))
 	case err != nil && !ended:
-		return n, fmt.Errorf("reading %s: %w", Quote(c.name), err)
+		return n, phrase.Errorf("reading %s: %w", Quote(c.name), err)
 	}
 	return n, err
 }
 
 func tooMany(limit int) error {
-	return fmt.Errorf("it has more than %d files and folders", limit)
+	return phrase.Errorf("it has more than %d files and folders", limit)
 }
 
 // MB is a size as messages show it.

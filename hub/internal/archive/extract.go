@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
 	"strings"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 const (
@@ -45,7 +46,7 @@ func Copy(ctx context.Context, a Archive, paths []string, into *os.Root) (map[st
 		}
 	}
 	if total > maxUnpacked {
-		return nil, fmt.Errorf("its files have more than %s together", MB(maxUnpacked))
+		return nil, phrase.Errorf("its files have more than %s together", MB(maxUnpacked))
 	}
 	for i, e := range list {
 		if e.Folder && paths[i] != "" {
@@ -101,12 +102,12 @@ func plan(entries []Entry, slug string, packed int64) ([]string, error) {
 			return nil, err
 		}
 		if e.Size > maxFile {
-			return nil, fmt.Errorf("%s has %s, at most %s are allowed", Quote(e.Name), MB(e.Size), MB(maxFile))
+			return nil, phrase.Errorf("%s has %s, at most %s are allowed", Quote(e.Name), MB(e.Size), MB(maxFile))
 		}
 		total += e.Size
 	}
 	if packed > 0 && total > freeRatio && total/packed > maxRatio {
-		return nil, fmt.Errorf("it grows by more than %d times when it is unpacked", maxRatio)
+		return nil, phrase.Errorf("it grows by more than %d times when it is unpacked", maxRatio)
 	}
 	if err := distinct(entries, paths); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func plan(entries []Entry, slug string, packed int64) ([]string, error) {
 			return paths, nil
 		}
 	}
-	return nil, fmt.Errorf("it has no %s at its top", Manifest)
+	return nil, phrase.Errorf("it has no %s at its top", Manifest)
 }
 
 // leftOut reports files that systems add by themselves, and etui's own record.

@@ -1,13 +1,14 @@
 package archive
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // CheckPath reports what makes a path unsafe on any system.
@@ -32,7 +33,7 @@ func CheckPath(name string) error {
 		why = checkElements(name)
 	}
 	if why != "" {
-		return fmt.Errorf("unsafe name %s in the package: %s", Quote(name), why)
+		return phrase.Errorf("unsafe name %s in the package: %s", Quote(name), phrase.Text(why))
 	}
 	return nil
 }
@@ -97,11 +98,11 @@ func distinct(entries []Entry, paths []string) error {
 		case !ok:
 			seen[key] = use{name, folder}
 		case old.spelling != name:
-			return fmt.Errorf("%s and %s are the same file on some systems", Quote(old.spelling), Quote(name))
+			return phrase.Errorf("%s and %s are the same file on some systems", Quote(old.spelling), Quote(name))
 		case old.folder != folder:
-			return fmt.Errorf("%s is file and folder at once", Quote(name))
+			return phrase.Errorf("%s is file and folder at once", Quote(name))
 		case !folder:
-			return fmt.Errorf("%s is in the package twice", Quote(name))
+			return phrase.Errorf("%s is in the package twice", Quote(name))
 		}
 		return nil
 	}

@@ -4,9 +4,10 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // tarArchive is a tar.gz file. It can be read only from its beginning, so it is
@@ -31,7 +32,7 @@ func openTar(f io.ReaderAt, size int64, p Part) (Archive, error) {
 			e.Folder, e.Size = true, 0
 		case tar.TypeReg:
 			if e.Name != name {
-				return fmt.Errorf("%s is file and folder at once", Quote(name))
+				return phrase.Errorf("%s is file and folder at once", Quote(name))
 			}
 		case tar.TypeLink, tar.TypeSymlink:
 			return notAFile(name, "link")
@@ -45,27 +46,27 @@ func openTar(f io.ReaderAt, size int64, p Part) (Archive, error) {
 }
 
 func notAFile(name, kind string) error {
-	return fmt.Errorf("%s is a %s; packages hold only files and folders", Quote(name), kind)
+	return phrase.Errorf("%s is a %s; packages hold only files and folders", Quote(name), kind)
 }
 
 // walk calls f for the entries that the part takes.
 func (a *tarArchive) walk(f func(string, *tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(io.NewSectionReader(a.f, 0, a.size))
 	if err != nil {
-		return fmt.Errorf("the tar.gz archive is damaged: %w", err)
+		return phrase.Errorf("the tar.gz archive is damaged: %w", err)
 	}
 	limit := int64(maxUnpacked + maxEntries*4096)
 	if a.part != nil {
 		limit = maxRepository
 	}
-	t := tar.NewReader(&limited{z, limit})
+	t := tar.NewReader(&limitedReader{z, limit})
 	for range a.part.maxEntries() + 1 {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the tar.gz archive is damaged: %w", err)
+			return phrase.Errorf("the tar.gz archive is damaged: %w", err)
 		}
 		name, ok := a.part.take(h.Name)
 		name = strings.TrimPrefix(name, "./")
@@ -91,16 +92,16 @@ func (a *tarArchive) Each(f func(int, io.Reader) error) error {
 	})
 }
 
-// limited fails at its limit instead of ending with io.EOF, which would hide
+// limitedReader fails at its limit instead of ending with io.EOF, which would hide
 // that there is more.
-type limited struct {
+type limitedReader struct {
 	r    io.Reader
 	left int64
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errors.New("it unpacks to more than is allowed")
+		return 0, phrase.Errorf("it unpacks to more than is allowed")
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"compress/flate"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/phrase"
 )
 
 // zipArchive is a zip file. archive/zip does not read it, because it accepts
@@ -57,13 +57,13 @@ func (r record) u64(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 func (r record) is(signature string) bool {
 	return strings.HasPrefix(string(r[:min(4, len(r))]), signature)
 }
-func damaged(how string) error { return fmt.Errorf("the zip archive is damaged: %s", how) }
+func damaged(how string) error { return phrase.Errorf("the zip archive is damaged: %s", how) }
 
 // read reads a part of the file.
 func read(f io.ReaderAt, at, length uint64) (record, error) {
 	r := make(record, length)
 	if _, err := io.ReadFull(io.NewSectionReader(f, int64(at), int64(length)), r); err != nil {
-		return nil, fmt.Errorf("reading the zip archive: %w", err)
+		return nil, phrase.Errorf("reading the zip archive: %w", err)
 	}
 	return r, nil
 }
@@ -78,7 +78,7 @@ func openZip(f io.ReaderAt, size int64, p Part) (Archive, error) {
 		return nil, tooMany(p.maxEntries())
 	}
 	if length > maxCentral {
-		return nil, fmt.Errorf("the list of its files takes %s", MB(int64(length)))
+		return nil, phrase.Errorf("the list of its files takes %s", MB(int64(length)))
 	}
 	files, err := readCentral(f, at, length, count, p)
 	if err != nil {
@@ -118,9 +118,9 @@ func findCentral(f io.ReaderAt, size uint64) (at, length, count uint64, err erro
 		count, length, at = uint64(r.u16(10)), uint64(r.u32(12)), uint64(r.u32(16))
 		switch {
 		case count == 0xffff || length == 0xffffffff || at == 0xffffffff: // the list of files is in the form of zip64
-			return 0, 0, 0, errors.New("the zip archive has 65,535 files or more; pack it as tar.gz")
+			return 0, 0, 0, phrase.Errorf("the zip archive has 65,535 files or more; pack it as tar.gz")
 		case r.u32(4) != 0:
-			return 0, 0, 0, errors.New("the zip archive is only a part of one")
+			return 0, 0, 0, phrase.Errorf("the zip archive is only a part of one")
 		case uint64(r.u16(8)) != count || at > end || length != end-at:
 			return 0, 0, 0, damaged("its list of files is not where it says")
 		}
@@ -179,7 +179,7 @@ func (e *zipEntry) large(extra record, values ...*uint64) error {
 				continue
 			}
 			if len(field) < 8 {
-				return fmt.Errorf("the zip64 sizes of %s are missing", Quote(e.name))
+				return phrase.Errorf("the zip64 sizes of %s are missing", Quote(e.name))
 			}
 			*v, field = field.u64(0), field[8:]
 		}
@@ -191,7 +191,7 @@ func (e *zipEntry) large(extra record, values ...*uint64) error {
 // readLocal reads the header before an entry's content and compares it with the
 // central one. limit is where the central directory begins.
 func (e *zipEntry) readLocal(f io.ReaderAt, limit uint64) error {
-	differ := fmt.Errorf("%s: its two headers in the zip archive differ", Quote(e.name))
+	differ := phrase.Errorf("%s: its two headers in the zip archive differ", Quote(e.name))
 	if e.offset > limit || limit-e.offset < localLen {
 		return differ
 	}
@@ -237,7 +237,7 @@ func checkOverlap(files []zipEntry) error {
 	order := slices.SortedFunc(slices.Values(files), func(a, b zipEntry) int { return cmp.Compare(a.offset, b.offset) })
 	for i := 1; i < len(order); i++ {
 		if order[i-1].end > order[i].offset {
-			return fmt.Errorf("%s and %s share bytes of the zip archive", Quote(order[i-1].name), Quote(order[i].name))
+			return phrase.Errorf("%s and %s share bytes of the zip archive", Quote(order[i-1].name), Quote(order[i].name))
 		}
 	}
 	return nil
@@ -251,19 +251,19 @@ func (e *zipEntry) entry() (Entry, error) {
 	listed := Entry{Name: name, Folder: slash, Executable: mode&0o111 != 0, Size: int64(e.size)}
 	switch {
 	case e.flags&(1|1<<6|1<<13) != 0:
-		return listed, fmt.Errorf("%s is encrypted", Quote(e.name))
+		return listed, phrase.Errorf("%s is encrypted", Quote(e.name))
 	case e.method != 0 && e.method != 8:
-		return listed, fmt.Errorf("%s is compressed by method %d; only deflate is supported", Quote(e.name), e.method)
+		return listed, phrase.Errorf("%s is compressed by method %d; only deflate is supported", Quote(e.name), e.method)
 	case kind == 0o120000:
 		return listed, notAFile(e.name, "link")
 	case kind != 0 && kind != 0o100000 && kind != 0o040000:
 		return listed, notAFile(e.name, "special file")
 	case kind == 0o040000 && !slash, slash && e.size > 0:
-		return listed, fmt.Errorf("%s is file and folder at once", Quote(e.name))
+		return listed, phrase.Errorf("%s is file and folder at once", Quote(e.name))
 	case e.size > maxUnpacked:
-		return listed, fmt.Errorf("%s has %s, at most %s are allowed", Quote(e.name), MB(int64(min(e.size, 1<<62))), MB(maxFile))
+		return listed, phrase.Errorf("%s has %s, at most %s are allowed", Quote(e.name), MB(int64(min(e.size, 1<<62))), MB(maxFile))
 	case e.method == 0 && e.size != e.packed:
-		return listed, fmt.Errorf("%s: the sizes of a file that is not compressed differ", Quote(e.name))
+		return listed, phrase.Errorf("%s: the sizes of a file that is not compressed differ", Quote(e.name))
 	}
 	return listed, nil
 }

@@ -17,7 +17,7 @@ func TestGloss(t *testing.T) {
 			t.Errorf("%s means %q, want %s among it", word, stems, want)
 		}
 	}
-	if got := string([]rune{lexicon.Simplified('訂'), lexicon.Simplified('天'), lexicon.Simplified('x')}); got != "订天x" {
+	if got := string([]rune{lexicon.Simplify('訂'), lexicon.Simplify('天'), lexicon.Simplify('x')}); got != "订天x" {
 		t.Errorf("simplified: %s", got)
 	}
 }

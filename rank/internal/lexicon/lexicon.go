@@ -72,9 +72,9 @@ func English(word string) (stems string, ok bool) {
 	return gloss().find(word)
 }
 
-// Simplified returns the simplified form of a traditional Chinese character, and
+// Simplify returns the simplified form of a traditional Chinese character, and
 // other characters unchanged.
-func Simplified(r rune) rune {
+func Simplify(r rune) rune {
 	if s, ok := simple()[r]; ok {
 		return s
 	}

@@ -62,8 +62,8 @@ var stopWords = func() map[string]struct{} {
 const englishWords = `
 a about an and any are as at be been but by can can't could did do does doing don't for from get give
 had has have hello help hey hi how how's i i'd i'll i'm i've if in into is it it's its just kindly
-know let let's like made make may me might mine more my need needs now of off on one or our
-out please pls show so some tell than thank thanks that that's the their them then there these they
+know let let's like made make may me might mine more my need needs now of on one or our
+please pls show so some tell than thank thanks that that's the their them then there these they
 this those to too up us use using via want wanted was we were what what's when where which who
 whose why will with would yes you your s t d ll m re ve
 am another been being else ever he her him his other others quite rather really she very yet yourself myself`

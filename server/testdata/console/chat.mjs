@@ -1,13 +1,13 @@
 // Uses the page for those who ask in Chromium, as people do, and prints what is wrong with it. Its
-// arguments are a gateway without keys, one with keys and a key for it, a token for
-// its web channel, and the page of a site that
+// arguments are a gateway without keys, one with keys, a key for it and that of somebody who decides, a token
+// for its web channel, and the page of a site that
 // frames the chat, at an address that may do so and at one that may not. The texts of models and how
 // they are to look are its input.
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { launch } from "./browser.mjs";
 
-const [open, closed, key, token, shop, evil, shots] = process.argv.slice(2);
+const [open, closed, key, approver, token, shop, evil, shots] = process.argv.slice(2);
 const texts = JSON.parse(await text(process.stdin));
 const browser = await launch();
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -175,6 +175,35 @@ const status = await page.evaluate(async (master) => {
 if (status !== 200) wrong(`the approval gave ${status}`);
 await page.waitForSelector("text=Sent by another.");
 if (await page.locator(".waits").count()) wrong("what another person answered waits still");
+
+// Others decide about a call: who asked reads so and goes on, they decide on their page, and the outcome comes.
+const other = await visit(closed + "/chat");
+await other.fill("input[type=password]", approver);
+await other.keyboard.press("Enter");
+await other.waitForSelector("textarea:not([disabled])");
+const pays = async () => {
+  await say(page, "Pay the bill");
+  await page.waitForSelector("text=This call waits for others:");
+  await accessible(page, "a call that waits for others");
+  if (!/^Withdraw$/.test((await page.locator(".waits button").allTextContents()).join())) wrong("who asked has buttons that do not count");
+  await other.waitForSelector("text=ann (api) asks for an approval: pay");
+};
+await pays();
+await accessible(other, "a call of somebody else");
+if (shots) await page.screenshot({ path: shots + "/chat-theirs.png" });
+if (shots) await other.screenshot({ path: shots + "/chat-asked.png" });
+await say(page, "and meanwhile?");
+await page.waitForSelector("text=Meanwhile.");
+await other.click(".waits button:text-is('Approve')");
+await page.waitForSelector("p:text-is('It is paid.')");
+await other.waitForSelector(".waits", { state: "detached" });
+await pays();
+await page.click("text=Withdraw");
+await page.waitForSelector("text=Taken back.");
+await other.waitForSelector("text=Nothing waits here any more");
+if (await other.locator("button:text-is('Approve')").count()) wrong("a call that was withdrawn has buttons");
+await other.context().close();
+
 if (await page.evaluate((k) => JSON.stringify(localStorage).includes(k) || document.cookie.includes(k), key)) wrong("the key outlives the tab");
 await page.context().close();
 
@@ -189,6 +218,11 @@ await page.waitForSelector("text=Sent for the guest.");
 await page.reload();
 await page.waitForSelector("text=Sent for the guest.");
 await accessible(page, "the chat of a guest");
+if (await page.locator(".call").count()) wrong("a guest reads calls");
+await page.click("text=Why these tools?");
+await page.waitForSelector("article.you:has-text('/why')");
+await page.waitForSelector("article.you:has-text('/why') + article.agent:has-text('report')");
+if (await page.locator("text=Why these tools?").count()) wrong("reasons have reasons");
 if (shots) await page.screenshot({ path: shots + "/chat-channel.png" });
 await page.context().close();
 
@@ -199,6 +233,55 @@ await page.setInputFiles("input[type=file]", { name: "notes.pdf", mimeType: "app
 await say(page, "read this");
 await page.waitForSelector("text=Read for the visitor.");
 await page.waitForSelector("article.you >> text=notes.pdf");
+
+// Calls unfold below the question that they are made for, as they run, and after a reload: one that waited for
+// a yes ends where it began. What is long is cut, and nothing is markup.
+await say(page, "Read the calendar, and send the weekly report");
+await page.waitForSelector(".call:has-text('report')");
+if (await page.locator(".call:has-text('report') .badge").count()) wrong("a call that waits has ended");
+await page.waitForSelector(".call:has-text('read') .badge.good");
+await accessible(page, "calls that run");
+await page.click("article.agent .row button >> nth=0");
+await page.waitForSelector("text=Sent for the visitor.");
+for (const again of [false, true]) {
+  if (again) await page.goto(`${closed}/channels/talk#token=${token}`).then(() => page.reload()).then(() => page.goto(`${closed}/channels/talk#token=${token}`));
+  await page.waitForSelector(".call:has-text('report') .badge.good");
+  const order = await page.$$eval("article", (all) => all.map((a) => (a.querySelector(".call") ? "calls" : a.textContent.includes("Read the calendar") ? "asked" : a.textContent.includes("Sent for the visitor.") ? "answered" : "")).filter(Boolean));
+  if (order.join() !== "asked,calls,answered") wrong(`the order is ${order}`);
+  for (const s of await page.locator(".call summary").all()) await s.click();
+  const [read, sent] = await page.locator(".call").allTextContents();
+  if (!read.includes("long") || read.length > 6_000 || !read.includes("free")) wrong(`the call has ${read.length} characters: ${read.slice(0, 100)} ${read.slice(-100)}`);
+  if (!sent.includes("weekly") || !sent.includes("sent <script>") || /[\u202a-\u202e]/.test(sent)) wrong(`the call is ${sent}`);
+  if (await page.locator("article script").count()) wrong("a result became markup");
+  await accessible(page, "calls");
+}
+if (shots) await page.screenshot({ path: shots + "/chat-channel-calls.png", fullPage: true });
+await page.setViewportSize({ width: 390, height: 700 });
+await accessible(page, "calls, 390 px");
+if (shots) await page.screenshot({ path: shots + "/chat-channel-calls-390.png" });
+
+// The tab keeps it, until it counts no more: a page that is loaded again is as it was, at its newest message.
+for (let i = 0; i < 12; i++) await say(page, `/help`);
+await page.waitForFunction(() => document.querySelectorAll("article.agent").length > 12);
+await page.reload();
+await page.waitForFunction(() => document.querySelectorAll("article.agent").length > 12);
+await page.waitForFunction(() => { const m = document.querySelector("main"); return m.scrollHeight > m.clientHeight && m.scrollHeight - m.scrollTop - m.clientHeight < 2; });
+await page.goto("about:blank");
+await page.goto(`${closed}/channels/talk#token=x`);
+await page.waitForSelector("text=Open this page anew");
+if (/token/.test(await page.locator("[role=status]").textContent())) wrong("people read what is for programs");
+await page.context().close();
+
+// Guests read them where the channel says so.
+page = await visit(open + "/channels/open", { locale: "zh-CN", colorScheme: "dark", viewport: { width: 390, height: 700 } });
+await say(page, "when?");
+await page.waitForSelector("text=Free for the guest.");
+await page.reload();
+await page.waitForSelector(".call:has-text('read') .badge.good");
+await page.click(".call summary");
+await page.waitForSelector(".call pre:has-text('free')");
+await accessible(page, "calls of a guest");
+if (shots) await page.screenshot({ path: shots + "/chat-guest-calls-zh.png" });
 await page.context().close();
 
 // A site that the channel lists frames it with one line; another does not.

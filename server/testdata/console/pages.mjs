@@ -193,6 +193,38 @@ await page.waitForSelector("main form [role=alert]"); // nobody can approve it t
 await accessible(page, "a call");
 if (shots) await page.screenshot({ path: shots + "/call.png", fullPage: true });
 
+// A button switches a tool off and on, alone or with its group, and says when that is in effect. Another
+// person's change is not lost.
+await page.goto(address + "/console/tools/move_box_1");
+await settled(page);
+const off = () => page.locator("main code").allTextContents();
+await page.click('main button:text-is("Disable")');
+await page.waitForSelector("text=It is in effect.");
+if (!(await off()).join().includes("tools.disabled: move_box_1")) wrong(`the page says ${await off()}`);
+await accessible(page, "a tool that is off");
+if (shots) await page.screenshot({ path: shots + "/off.png", fullPage: true });
+await page.click("text=Undo");
+await page.waitForSelector('main button:text-is("Disable")');
+await page.click('main button:text-is("Disable the group office")');
+await page.waitForSelector('main button:text-is("Enable the group office")');
+await page.goto(address + "/console/tools");
+await settled(page);
+await page.waitForSelector("tr:has-text('report') .badge:text-is('off')");
+await accessible(page, "tools that are off");
+await page.goto(address + "/console/tools/report");
+await page.waitForSelector('main button:text-is("Enable the group office")');
+const meanwhile = readFileSync(file, "utf8") + "# by another\n";
+writeFileSync(file, meanwhile);
+await page.click('main button:text-is("Enable the group office")');
+await page.waitForSelector("main [role=alert]:has-text('changed meanwhile')");
+if (readFileSync(file, "utf8") !== meanwhile) wrong("another person's change is lost");
+await page.click("text=Try again");
+await page.waitForFunction(() => !document.querySelector("main [role=alert]"));
+await page.waitForLoadState("networkidle");
+await page.click('main button:text-is("Enable the group office")');
+await page.waitForSelector("text=It is in effect.");
+if (readFileSync(file, "utf8") !== "# kept\nagents: [{name: main}]\n# by another\n") wrong(`the file is ${readFileSync(file, "utf8")}`);
+
 // Somebody approves a call that waits.
 await page.goto(address + "/console/approvals");
 await page.click("text=Approve");

@@ -32,11 +32,11 @@ type Desk struct {
 	now  func() time.Time
 
 	mu    sync.Mutex
-	begun map[string]*begun // by state
+	begun map[string]*openLogin // by state
 }
 
-// begun is a login that has not ended.
-type begun struct {
+// openLogin is a login that has not ended.
+type openLogin struct {
 	*Attempt
 	until time.Time
 	code  string // that the page showed; empty before
@@ -66,7 +66,7 @@ func NewDesk(base string, now func() time.Time) *Desk {
 	if now == nil {
 		now = time.Now
 	}
-	return &Desk{base: strings.TrimSuffix(base, "/"), now: now, begun: map[string]*begun{}}
+	return &Desk{base: strings.TrimSuffix(base, "/"), now: now, begun: map[string]*openLogin{}}
 }
 
 // Redirect returns where browsers go after a login.
@@ -96,7 +96,7 @@ func (d *Desk) Begin(_ context.Context, a *Attempt) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sweep()
-	var first *begun
+	var first *openLogin
 	of := 0
 	for _, b := range d.begun {
 		if b.Server != a.Server || b.Person != a.Person {
@@ -112,7 +112,7 @@ func (d *Desk) Begin(_ context.Context, a *Attempt) error {
 	case len(d.begun) >= maxBegun:
 		return errors.New("too many people log in now: try again in some minutes")
 	}
-	d.begun[a.State] = &begun{Attempt: a, until: d.now().Add(Lasts)}
+	d.begun[a.State] = &openLogin{Attempt: a, until: d.now().Add(Lasts)}
 	return &Link{a.Server, a.Link}
 }
 
@@ -126,7 +126,7 @@ func (d *Desk) sweep() {
 }
 
 // take returns the login with a state, once; nil if there is none.
-func (d *Desk) take(state string) *begun {
+func (d *Desk) take(state string) *openLogin {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sweep()
@@ -220,7 +220,7 @@ func (d *Desk) Confirm(ctx context.Context, server, person, code string) error {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	d.mu.Lock()
 	d.sweep()
-	var found *begun
+	var found *openLogin
 	waiting := false
 	for _, b := range d.begun {
 		if b.Server != server || b.Person != person || b.code == "" {

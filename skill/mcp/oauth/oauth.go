@@ -65,7 +65,7 @@ type Config struct {
 	// Redirect is where browsers go after a login. It is required where Begin is set.
 	Redirect string
 	// Begin has a person make a login. It returns nil when the login is made; an error ends the
-	// request that needs it. Nil means that nobody can be asked: requests fail with [*Needed].
+	// request that needs it. Nil means that nobody can be asked: requests fail with [*NeededError].
 	Begin func(ctx context.Context, a *Attempt) error
 	// People says that Begin is for the logins of people only: the shared one needs a command.
 	People bool
@@ -113,14 +113,14 @@ func (c *Client) outward(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, c.http)
 }
 
-// Needed is the error of a request that needs a login of a person.
-type Needed struct {
+// NeededError is the error of a request that needs a login of a person.
+type NeededError struct {
 	Server string
 	// Scopes are what the server asked for beyond the login that there is.
 	Scopes []string
 }
 
-func (n *Needed) Error() string {
+func (n *NeededError) Error() string {
 	if len(n.Scopes) > 0 {
 		more := strings.Join(n.Scopes, " ")
 		return fmt.Sprintf("the server wants a login with more rights (%s): etui mcp login %s", more, n.Server)
@@ -303,7 +303,7 @@ func (c *Client) at(p *place, g *grant) bool {
 
 // want notes what a server asked for, so that the next login asks for it too.
 func (c *Client) want(ctx context.Context, person string, g *grant, said challenge) error {
-	n := &Needed{Server: c.Name}
+	n := &NeededError{Server: c.Name}
 	if !said.insufficient || g == nil {
 		return n
 	}

@@ -169,7 +169,7 @@ func TestExpires(t *testing.T) {
 	}
 	s.Revoke(true)
 	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
-	var needed *oauth.Needed
+	var needed *oauth.NeededError
 	if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, &needed) || !strings.Contains(err.Error(),
 		"etui mcp login tracker") {
 		t.Error(err)
@@ -187,7 +187,7 @@ func TestNoRefresh(t *testing.T) {
 	s.Revoke(true)
 	quiet := client(t, s, func(c *oauth.Config) { c.Vault, c.Begin = kept, nil })
 	for range 2 {
-		if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, new(*oauth.Needed)) {
+		if _, err := ask(t, s, quiet, "", "whoami"); !errors.As(err, new(*oauth.NeededError)) {
 			t.Error(err)
 		}
 		if mark, err := quiet.Mark(t.Context(), ""); mark != "" || err != nil {
@@ -559,7 +559,7 @@ func TestMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.Needed)) ||
+	if _, err := moved.Transport("", sent).RoundTrip(req); !errors.As(err, new(*oauth.NeededError)) ||
 		fmt.Sprint(sent.tokens) != "[]" {
 		t.Error("another server gets the token", err, sent.tokens)
 	}

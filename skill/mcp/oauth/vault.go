@@ -105,8 +105,8 @@ type grant struct {
 	sealed []byte // as it was read
 }
 
-// kept is the value of a server: the sealed logins, by person. The shared one has no name.
-type kept struct {
+// serverLogins is the value of a server: the sealed logins, by person. The shared one has no name.
+type serverLogins struct {
 	People map[string][]byte `json:"people"`
 }
 
@@ -132,7 +132,7 @@ func (v *Vault) get(ctx context.Context, server, person string) (*grant, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading the logins: %w", err)
 	}
-	var k kept
+	var k serverLogins
 	if raw := all[server]; raw == nil {
 		return nil, nil
 	} else if err := json.Unmarshal(raw, &k); err != nil {
@@ -177,7 +177,7 @@ func (v *Vault) keep(ctx context.Context, server, person string, g *grant, may f
 		return err
 	}
 	sealed := seal.Seal(nil, nil, plain, about)
-	return v.edit(ctx, server, func(k *kept) error {
+	return v.edit(ctx, server, func(k *serverLogins) error {
 		if !may(k.People[person]) {
 			return nil
 		}
@@ -191,7 +191,7 @@ func (v *Vault) keep(ctx context.Context, server, person string, g *grant, may f
 
 // remove removes the logins of people at a server, and returns how many there were.
 func (v *Vault) remove(ctx context.Context, server string, people ...string) (n int, err error) {
-	err = v.edit(ctx, server, func(k *kept) error {
+	err = v.edit(ctx, server, func(k *serverLogins) error {
 		n = 0
 		for _, person := range people {
 			if k.People[person] != nil {
@@ -204,9 +204,9 @@ func (v *Vault) remove(ctx context.Context, server string, people ...string) (n 
 	return n, err
 }
 
-func (v *Vault) edit(ctx context.Context, server string, change func(*kept) error) error {
+func (v *Vault) edit(ctx context.Context, server string, change func(*serverLogins) error) error {
 	return v.shelf.Change(ctx, server, func(raw json.RawMessage) (json.RawMessage, error) {
-		var k kept
+		var k serverLogins
 		if raw != nil {
 			if err := json.Unmarshal(raw, &k); err != nil {
 				return nil, fmt.Errorf("the logins of %s: %w", server, err)
@@ -239,7 +239,7 @@ func (v *Vault) Erase(ctx context.Context, names []string) (map[string]int, erro
 
 // Clear removes all logins at a server, and returns how many there were.
 func (v *Vault) Clear(ctx context.Context, server string) (n int, err error) {
-	err = v.edit(ctx, server, func(k *kept) error {
+	err = v.edit(ctx, server, func(k *serverLogins) error {
 		n = len(k.People)
 		clear(k.People)
 		return nil

@@ -100,8 +100,8 @@ type installation struct {
 	folder string // of the new package
 }
 
-// launched is a command line that runs a package of a registry.
-type launched struct {
+// launchLine is a command line that runs a package of a registry.
+type launchLine struct {
 	registry string   // npm or PyPI
 	spec     string   // the package as the command line names it, perhaps with a version
 	more     []string // further packages
@@ -157,18 +157,18 @@ func (i *Installer) Install(ctx context.Context, server string, command []string
 }
 
 // launch takes the command line of a launcher apart. It reports false for others.
-func launch(command []string) (launched, bool) {
+func launch(command []string) (launchLine, bool) {
 	name := filepath.Base(command[0])
 	by := fetchers[name]
 	if by == nil || len(command) <= len(by) || !slices.Equal(command[1:1+len(by)], by) {
-		return launched{}, false
+		return launchLine{}, false
 	}
-	l := launched{registry: "npm"}
+	l := launchLine{registry: "npm"}
 	switch name {
 	case "uvx", "uv", "pipx":
 		l.registry = "PyPI"
 	case "docker", "podman", "go":
-		return launched{}, false
+		return launchLine{}, false
 	}
 	rest := command[1+len(by):]
 	for i := 0; i < len(rest); i++ {

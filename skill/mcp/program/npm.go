@@ -26,7 +26,7 @@ var buildHosts = []string{"registry.npmjs.org", "nodejs.org", "github.com", "*.g
 const maxScripts = 50
 
 // npm installs a package of npm.
-func (i *installation) npm(ctx context.Context, l launched) (*Package, error) {
+func (i *installation) npm(ctx context.Context, l launchLine) (*Package, error) {
 	if err := os.WriteFile(filepath.Join(i.folder, "package.json"), []byte("{\"private\":true}\n"), 0o600); err != nil {
 		return nil, err
 	}

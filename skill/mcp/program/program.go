@@ -187,9 +187,9 @@ func hashFile(h io.Writer, path string) error {
 	return err
 }
 
-// Unpinned returns the package that a command line fetches in whatever version is newest
+// UnpinnedPackage returns the package that a command line fetches in whatever version is newest
 // when it starts; empty if it names a version or fetches nothing.
-func Unpinned(command []string) string {
+func UnpinnedPackage(command []string) string {
 	name, args := filepath.Base(command[0]), command[1:]
 	images := name == "docker" || name == "podman"
 	if by := fetchers[name]; by == nil || len(args) < len(by) || !slices.Equal(args[:len(by)], by) {

@@ -19,7 +19,7 @@ func TestUnpinned(t *testing.T) {
 		"docker run -i example/server@sha256:0123": false, "npm start": false, "uv run server.py": false, "npx ./server": false, "node server.js": false, "go run ./server": false, "/srv/server --latest": false,
 		"uvx --from git+https://git.example/some@0123456789abcdef0123456789abcdef01234567 some": false,
 	} {
-		if got := program.Unpinned(strings.Fields(command)); (got != "") != unpinned {
+		if got := program.UnpinnedPackage(strings.Fields(command)); (got != "") != unpinned {
 			t.Errorf("%s: %q", command, got)
 		}
 	}

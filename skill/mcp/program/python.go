@@ -30,7 +30,7 @@ var errNoPython = errors.New("this needs Python 3 with the module venv, or uv: a
 // python installs a package of PyPI and what it needs, in an environment of its own, by uv or,
 // without it, by venv and pip. Both take wheels only: to build a package from its source runs
 // its programs.
-func (i *installation) python(ctx context.Context, l launched) (*Package, error) {
+func (i *installation) python(ctx context.Context, l launchLine) (*Package, error) {
 	specs := []string{requirement(l.spec)}
 	for _, spec := range l.more {
 		specs = append(specs, requirement(spec))

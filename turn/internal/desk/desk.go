@@ -36,8 +36,8 @@ type Desk struct {
 // New returns a desk at which a model answers.
 func New(m model.Model) *Desk { return &Desk{model: m} }
 
-// Used returns the tokens of the answers since it was called last.
-func (d *Desk) Used() (used model.Tokens) {
+// TakeUsage returns the tokens of the answers since it was called last.
+func (d *Desk) TakeUsage() (used model.Tokens) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	used, d.used = d.used, used

@@ -28,7 +28,7 @@ func TestDesk(t *testing.T) {
 		!strings.HasSuffix(r.System, "One word.") || r.MaxTokens != 2000 {
 		t.Errorf("the model read %+v", r)
 	}
-	if used := d.Used(); used != (model.Tokens{Input: 9, Output: 1}) || d.Used() != (model.Tokens{}) {
+	if used := d.TakeUsage(); used != (model.Tokens{Input: 9, Output: 1}) || d.TakeUsage() != (model.Tokens{}) {
 		t.Errorf("used %+v", used)
 	}
 	for name, c := range map[string]struct {

@@ -92,7 +92,7 @@ func (c *Chooser) selector(desk *clienttool.Desk, s *selection.Selector) *select
 	var list []tool.Tool
 	for _, d := range desk.All() {
 		if d.Check() == nil && !selection.Meta(d.Name) { // else it is always shown
-			list = append(list, handed{d})
+			list = append(list, clientTool{d})
 		}
 	}
 	r := catalog.NewRegistry(nil)
@@ -159,11 +159,11 @@ func (c Choice) Add(declared, announced, named []*catalog.Entry) (d, a, n []*cat
 	return declared, slices.Concat(announced, c.Announced), slices.Concat(named, c.Named)
 }
 
-// handed is a tool of the client, which never runs here.
-type handed struct{ definition tool.Definition }
+// clientTool is a tool of the client, which never runs here.
+type clientTool struct{ definition tool.Definition }
 
-func (h handed) Definition() tool.Definition { return h.definition }
+func (h clientTool) Definition() tool.Definition { return h.definition }
 
-func (handed) Call(context.Context, json.RawMessage) (chat.Result, error) {
+func (clientTool) Call(context.Context, json.RawMessage) (chat.Result, error) {
 	return chat.Result{}, errors.New("it is the client's tool")
 }

@@ -26,8 +26,8 @@ const (
 // refusal begins the result of a call that is not made again.
 const refusal = "This call was not made again: "
 
-// made is a call of the turn.
-type made struct {
+// pastCall is a call of the turn.
+type pastCall struct {
 	key, name string
 	result    *chat.Result // nil until it is known
 }
@@ -67,14 +67,14 @@ func Refuse(own []chat.Message, call chat.Call, reads func(tool string) bool) st
 
 // calls lists the calls of a turn before the answer with a call, in their order. A message of a
 // person is an entry without a key.
-func calls(own []chat.Message, before chat.Call) (list []made) {
+func calls(own []chat.Message, before chat.Call) (list []pastCall) {
 	at := map[string]int{}
 	for _, m := range own {
 		if slices.ContainsFunc(m.Calls, func(c chat.Call) bool { return c.ID == before.ID }) {
 			break
 		}
 		if m.Role == chat.User {
-			list = append(list, made{})
+			list = append(list, pastCall{})
 		}
 		if m.Result != nil {
 			if i, ok := at[m.Result.CallID]; ok {
@@ -84,7 +84,7 @@ func calls(own []chat.Message, before chat.Call) (list []made) {
 		for _, c := range m.Calls {
 			name, key := identify(c)
 			at[c.ID] = len(list)
-			list = append(list, made{key, name, nil})
+			list = append(list, pastCall{key, name, nil})
 		}
 	}
 	return list

@@ -216,7 +216,7 @@ func read(m *api.Message, blocks []acp.ContentBlock) error {
 }
 
 // follow sends a message and tells the editor what happens, until the turn ends or waits.
-func (a *agent) follow(ctx context.Context, id acp.SessionId, m api.Message, begun map[string]bool) (done turn.Done, err error) {
+func (a *agent) follow(ctx context.Context, id acp.SessionId, m api.Message, begun map[string]bool) (done turn.End, err error) {
 	streamed := false
 	for e, err := range a.client.Chat(ctx, m) {
 		if err != nil {

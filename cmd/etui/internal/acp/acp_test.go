@@ -102,7 +102,7 @@ func serve(t *testing.T, gateway *engine.Engine) (toAgent io.Writer, fromAgent i
 	ended := make(chan error, 1)
 	go func() {
 		ended <- acp.Serve(t.Context(), &terminal.Console{In: fromEditor, Out: toEditor, Err: io.Discard},
-			client.Here(server.New(gateway, server.Config{}), ""), api.Message{Message: engine.Message{Channel: "cli"}}, "1")
+			client.Local(server.New(gateway, server.Config{}), ""), api.Message{Message: engine.Message{Channel: "cli"}}, "1")
 		_ = toEditor.Close()
 	}()
 	t.Cleanup(func() {

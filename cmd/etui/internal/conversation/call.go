@@ -35,11 +35,11 @@ func Call(ctx context.Context, at *terminal.Console, c *client.Client, name stri
 }
 
 // ask puts the question of a tool to the person at the terminal. Without one nobody answers.
-func ask(ctx context.Context, at *terminal.Console, q *api.Asked) (*api.Given, error) {
+func ask(ctx context.Context, at *terminal.Console, q *api.CallQuestion) (*api.QuestionAnswer, error) {
 	if at.JSON || !terminal.Is(at.In) || !terminal.Is(at.Err) {
 		at.Note("The tool asks, and nobody can be asked here: run the command at a terminal, without --json. It asked: %s",
 			printable.OneLine(q.Text))
-		return &api.Given{Resume: q.Resume}, nil
+		return &api.QuestionAnswer{Resume: q.Resume}, nil
 	}
 	question := printable.Text(q.Text)
 	for n, choice := range q.Choices {
@@ -50,5 +50,5 @@ func ask(ctx context.Context, at *terminal.Console, q *api.Asked) (*api.Given, e
 	if n, wrong := strconv.Atoi(text); wrong == nil && n > 0 && n <= len(q.Choices) {
 		text = q.Choices[n-1]
 	}
-	return &api.Given{Resume: q.Resume, Text: text, Given: text != none}, err
+	return &api.QuestionAnswer{Resume: q.Resume, Text: text, Given: text != none}, err
 }

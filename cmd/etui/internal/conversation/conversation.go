@@ -40,7 +40,7 @@ type Conversation struct {
 	history []string // what the person said before, oldest first
 	last    string   // the last exchange
 	waits   bool     // a call of it waits for people
-	calls   []folded // of the last answer
+	calls   []fold   // of the last answer
 	waiting []session.Await
 	seen    int // messages that were shown, once it does
 }
@@ -70,7 +70,7 @@ func (c *Conversation) Continue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		agent, name, ok := route.Named(s.Key)
+		agent, name, ok := route.AgentOf(s.Key)
 		if !ok || user == "" && len(s.Users) > 0 || c.who.Agent != "" && agent != c.who.Agent || !slices.Contains(s.Channels, channel) {
 			continue
 		}
@@ -272,5 +272,5 @@ func (c *Conversation) complete(ctx context.Context, before string) []string {
 	case last != "":
 		names = c.client.ToolNames(ctx)
 	}
-	return client.Beginning(last, names)
+	return client.WithPrefix(last, names)
 }

@@ -52,7 +52,7 @@ func (c *Conversation) Explain(ctx context.Context, ask Question) error {
 	if c.JSON {
 		return c.PrintJSON(x)
 	}
-	_, err = fmt.Fprint(c.Out, explanation.Text(c.Language, x.Explanation, ask.All, c.LineWidth())+explanation.Refused(c.Language, x.Refused, c.LineWidth()))
+	_, err = fmt.Fprint(c.Out, explanation.Text(c.Language, x.Explanation, ask.All, c.LineWidth())+explanation.Refusals(c.Language, x.Refused, c.LineWidth()))
 	return err
 }
 

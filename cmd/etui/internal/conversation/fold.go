@@ -25,8 +25,8 @@ const (
 	maxUnfolded = 8 << 10 // characters of arguments or a result that are shown
 )
 
-// folded is a call of an answer. A person at a terminal sees a line of it, until they ask for the rest.
-type folded struct {
+// fold is a call of an answer. A person at a terminal sees a line of it, until they ask for the rest.
+type fold struct {
 	call   chat.Call
 	result *chat.Result
 }
@@ -39,7 +39,7 @@ func (r *reply) fold(call chat.Call) {
 	}
 	number := "…"
 	if len(r.calls) < maxFolded {
-		r.calls = append(r.calls, folded{call: call})
+		r.calls = append(r.calls, fold{call: call})
 		number = strconv.Itoa(len(r.calls))
 	}
 	line := fmt.Sprintf("· %s %s %s", number, call.Name, printable.OneLine(string(call.Arguments)))
@@ -94,7 +94,7 @@ func (c *Conversation) part(text string) string {
 	if text == "" {
 		return ""
 	}
-	return terminal.Indented("  ", ansi.Truncate(strings.TrimSpace(text), maxUnfolded, "…"), c.LineWidth())
+	return terminal.Indent("  ", ansi.Truncate(strings.TrimSpace(text), maxUnfolded, "…"), c.LineWidth())
 }
 
 // await tells a person at a terminal who may decide about a call that waits; its text has been said.

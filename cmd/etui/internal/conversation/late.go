@@ -12,8 +12,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// late shows what was said since a call began to wait: other people answer it, and its conversation goes
-// on without this terminal. What cannot be looked up now is shown later.
+// late shows what was said since a call began to wait: other people answer it, and its conversation
+// goes on without this terminal. Outcomes that cannot be looked up now are shown later.
 func (c *Conversation) late(ctx context.Context) {
 	if !c.waits || c.JSON {
 		return

@@ -19,7 +19,7 @@ type reply struct {
 	progress string
 	switches int  // of the phase of a run that is told afterwards, which were printed
 	live     bool // the run's own events were printed
-	calls    []folded
+	calls    []fold
 	waiting  []session.Await // calls that people decide about
 }
 

@@ -99,7 +99,7 @@ func (c *Conversation) Resume(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		agent, name, ok := route.Named(s.Key)
+		agent, name, ok := route.AgentOf(s.Key)
 		if ok && strings.HasPrefix(name, runPrefix) && (m.Agent == "" || m.Agent == agent) {
 			m.Agent, m.Session = agent, name
 			return c.show(ctx, m)
@@ -143,7 +143,7 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 }
 
 // outcomeOf returns how a run ended, as an error if it is not done.
-func outcomeOf(done turn.Done) error {
+func outcomeOf(done turn.End) error {
 	f := done.Flow
 	switch {
 	case f == nil:
@@ -159,7 +159,7 @@ func outcomeOf(done turn.Done) error {
 }
 
 // follow sends a message, prints what happens and returns how the turn ended.
-func (r *reply) follow(ctx context.Context, c *client.Client, m api.Message) (done turn.Done, err error) {
+func (r *reply) follow(ctx context.Context, c *client.Client, m api.Message) (done turn.End, err error) {
 	defer r.end()
 	for e, err := range c.Chat(ctx, m) {
 		if err != nil {
@@ -191,7 +191,7 @@ func (r *reply) soFar(ctx context.Context, c *client.Client, m api.Message) {
 		return // the run goes on without it
 	}
 	for _, run := range s.Runs {
-		if agent, name, ok := route.Named(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
+		if agent, name, ok := route.AgentOf(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
 			r.path(run.Flow)
 		}
 	}

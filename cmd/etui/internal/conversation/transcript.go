@@ -34,14 +34,14 @@ func Transcript(lang string, c inspect.Conversation, width int) string {
 	if c.Phase != turn.Finished {
 		facts = append(facts, phrase.In(lang, "a turn is open (%s)", c.Phase))
 	}
-	fmt.Fprintf(&b, "%s\n%s", c.Key, terminal.Hanging("  ", strings.Join(facts, ", "), width))
+	fmt.Fprintf(&b, "%s\n%s", c.Key, terminal.Hang("  ", strings.Join(facts, ", "), width))
 	if c.Skip > 0 {
 		phrase.Fprintf(&b, lang, "  (%d earlier messages are not shown; --limit shows more)\n", c.Skip)
 	}
 	at := max(c.Skip, c.Messages-c.Sent) // before which message the summary comes
 	summary := func(i int) {
 		if c.Summarised != "" && i == at {
-			b.WriteString(phrase.In(lang, "\nthe model reads a summary of what was said before\n") + terminal.Indented("", c.Summarised, width))
+			b.WriteString(phrase.In(lang, "\nthe model reads a summary of what was said before\n") + terminal.Indent("", c.Summarised, width))
 		}
 	}
 	for i, m := range c.Said {
@@ -50,7 +50,7 @@ func Transcript(lang string, c inspect.Conversation, width int) string {
 	}
 	summary(c.Skip + len(c.Said))
 	for _, m := range c.Waiting {
-		phrase.Fprintf(&b, lang, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, phrase.Word(lang, "user")), session.MaxTitle), terminal.Indented("", m.Text, width))
+		phrase.Fprintf(&b, lang, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, phrase.Word(lang, "user")), session.MaxTitle), terminal.Indent("", m.Text, width))
 	}
 	return b.String()
 }
@@ -61,7 +61,7 @@ const maxResult = 300
 // describeMessage describes a message; those after it have the results of its calls.
 func describeMessage(lang string, m chat.Message, after []chat.Message, width int) string {
 	var b strings.Builder
-	text := func(mark, text string) { b.WriteString(terminal.Indented(mark, text, width)) }
+	text := func(mark, text string) { b.WriteString(terminal.Indent(mark, text, width)) }
 	head := func(who string) {
 		when := ""
 		if !m.Time.IsZero() {

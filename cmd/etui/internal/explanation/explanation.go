@@ -48,7 +48,7 @@ func Text(lang string, x selection.Explanation, all bool, width int) string {
 	}
 	steps = append(steps, phrase.In(lang, "%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
-	phrase.Fprintf(&b, lang, "mode %s: %s\n", x.Mode, reason(lang, x.Why))
+	phrase.Fprintf(&b, lang, "mode %s: %s\n", x.Mode, phrase.Reword(lang, x.Why))
 	if first, _, _ := strings.Cut(x.Request, "\n"); strings.Contains(x.Query, first) && first != "" {
 		phrase.Fprintf(&b, lang, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
 	} else if first != "" {
@@ -112,7 +112,7 @@ func because(lang string, x selection.Explanation, v selection.Verdict) string {
 		}
 	}
 	if len(opens) > 0 {
-		return phrase.In(lang, "opened by %s; now %s", strings.Join(opens, ", "), reason(lang, v.Reason))
+		return phrase.In(lang, "opened by %s; now %s", strings.Join(opens, ", "), phrase.Reword(lang, v.Reason))
 	}
 	why := withWords(lang, v.Reason, x.Query, v.Terms)
 	if v.Meaning > 0 {
@@ -123,7 +123,7 @@ func because(lang string, x selection.Explanation, v selection.Verdict) string {
 
 // withWords is a reason with the words of a question that matched.
 func withWords(lang, why, question string, terms []rank.Term) string {
-	why = reason(lang, why)
+	why = phrase.Reword(lang, why)
 	var words []string
 	for _, t := range terms {
 		word := typed(question, cmp.Or(t.From, t.Word))
@@ -136,29 +136,6 @@ func withWords(lang, why, question string, terms []rank.Term) string {
 		return why
 	}
 	return phrase.In(lang, "%s: %s", why, strings.Join(words, ", "))
-}
-
-// counted are the reasons of the selection with numbers in them.
-var counted = []string{
-	"rank %d: others fit better, %d are sent", "rank %d: its %d tokens do not fit what was left of %d",
-	"rank %d: too little of the question matches", "rank %d: too far below the best", "rank %d, named with the message",
-	"rank %d: the session's messages announce enough tools; find_tools finds it", "rank %d",
-}
-
-// reason says a reason of the selection in a language; the gateway gives it in English.
-func reason(lang, english string) string {
-	for _, format := range counted {
-		var n [3]int
-		numbers := []any{&n[0], &n[1], &n[2]}[:strings.Count(format, "%d")]
-		_, _ = fmt.Sscanf(english, format, numbers...) // the next line finds what does not fit
-		for i := range numbers {
-			numbers[i] = n[i]
-		}
-		if fmt.Sprintf(format, numbers...) == english {
-			return phrase.In(lang, format, numbers...)
-		}
-	}
-	return phrase.Word(lang, english)
 }
 
 // typed returns the word of a question that has a stem: namespaces for namespac. A stem

@@ -80,17 +80,17 @@ func Turn(lang string, t inspect.Turn, width int) string {
 	for _, skill := range c.Skills {
 		rows = append(rows, []string{"✓", skill, "", phrase.Word(lang, "a skill, announced with the message")})
 	}
-	return head + "\n" + terminal.Table(rows, width) + Refused(lang, t.Refused, width)
+	return head + "\n" + terminal.Table(rows, width) + Refusals(lang, t.Refused, width)
 }
 
-// Refused lists what the policy refuses the caller.
-func Refused(lang string, list []turn.Judgement, width int) string {
+// Refusals lists what the policy refuses the caller.
+func Refusals(lang string, list []turn.Judgement, width int) string {
 	if len(list) == 0 {
 		return ""
 	}
 	rows := [][]string{head(lang, "policy", "tool", "why")}
 	for _, j := range list {
-		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, reason(lang, j.Reason)})
+		rows = append(rows, []string{phrase.Word(lang, string(j.Effect)), j.Tool, phrase.Reword(lang, j.Reason)})
 	}
 	return "\n" + terminal.Table(rows, width)
 }

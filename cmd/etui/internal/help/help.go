@@ -21,7 +21,7 @@ func Print(console *terminal.Console, c *cobra.Command) {
 	if text := c.Long; text != "" {
 		for line := range strings.SplitSeq(paragraphs(text), "\n") {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			b.WriteString(terminal.Hanging(indent, line, wide))
+			b.WriteString(terminal.Hang(indent, line, wide))
 		}
 	} else {
 		b.WriteString(c.Short + phrase.Word(console.Language, ".") + "\n")
@@ -141,7 +141,7 @@ func continued(line string, wide int) string {
 	if ansi.StringWidth(line) <= wide {
 		return line + "\n"
 	}
-	return strings.ReplaceAll(strings.TrimSuffix(terminal.Hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
+	return strings.ReplaceAll(strings.TrimSuffix(terminal.Hang("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
 }
 
 // titleStyle is the style of titles in the help.
@@ -157,12 +157,12 @@ func described(rows [][2]string, wide, most int) string {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		first := "  " + terminal.Padded(row[0], longest) + "  "
+		first := "  " + terminal.Pad(row[0], longest) + "  "
 		if ansi.StringWidth(row[0]) > longest {
 			b.WriteString("  " + row[0] + "\n")
 			first = strings.Repeat(" ", longest+4)
 		}
-		b.WriteString(terminal.Hanging(first, row[1], wide))
+		b.WriteString(terminal.Hang(first, row[1], wide))
 	}
 	return b.String()
 }

@@ -110,7 +110,7 @@ func describe(lang string, list []openapi.Operation) string {
 }
 
 // imported says what an import did.
-func imported(lang string, done install.Imported) string {
+func imported(lang string, done install.Import) string {
 	var b strings.Builder
 	rows := [][]string{report.Head(lang, "SKILL", "RISK", "REQUEST")}
 	var notes []string

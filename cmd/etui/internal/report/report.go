@@ -198,14 +198,14 @@ func Tasks(lang string, tasks []schedule.Task) string {
 	}.Text(lang, tasks)
 }
 
-// Retried says that a message is taken up again.
-func Retried(lang string, i inbox.Item) string {
+// RetryNote says that a message is taken up again.
+func RetryNote(lang string, i inbox.Item) string {
 	session := client.SessionName(i.Session)
 	return phrase.In(lang, "Message %s is taken up again; etui sessions show %s shows its answer.\n", strconv.FormatInt(i.ID, 10), session)
 }
 
-// Dropped says that a message is dropped.
-func Dropped(lang string, i inbox.Item) string {
+// DropNote says that a message is dropped.
+func DropNote(lang string, i inbox.Item) string {
 	return phrase.In(lang, "Message %s is dropped.\n", strconv.FormatInt(i.ID, 10))
 }
 
@@ -219,7 +219,7 @@ func Item(lang string, i inbox.Item) string {
 	if i.State == store.Parked {
 		phrase.Fprintf(&b, lang, "  parked   %s\n", i.Reason)
 	}
-	b.WriteString("\n" + terminal.Indented("", i.Text, terminal.Width()))
+	b.WriteString("\n" + terminal.Indent("", i.Text, terminal.Width()))
 	return b.String()
 }
 
@@ -345,7 +345,7 @@ func Decisions(lang string, list []audit.Decision) string {
 		Below: func(d audit.Decision) (lines string) {
 			for _, text := range []string{d.Reason, d.Arguments} {
 				if text != "" {
-					lines += terminal.Hanging("    ", phrase.Word(lang, text), terminal.Width())
+					lines += terminal.Hang("    ", phrase.Word(lang, text), terminal.Width())
 				}
 			}
 			return lines

@@ -22,8 +22,8 @@ import (
 	"github.com/etui-run/etui/phrase"
 )
 
-// imported is what mcp import prints as JSON.
-type imported struct {
+// importReport is what mcp import prints as JSON.
+type importReport struct {
 	Servers []importedServer `json:"servers"`
 	// Variables are those to set in the environment of etui.
 	Variables []string `json:"variables"`
@@ -33,7 +33,7 @@ type imported struct {
 
 // importedServer is a server of another client, and what became of it.
 type importedServer struct {
-	clientconfig.Found
+	clientconfig.Entry
 	// As is the name that it gets.
 	As string `json:"as"`
 	// Writes is the file that was or would be written, and Text its text before the server's
@@ -133,8 +133,8 @@ whose variables are not set yet is written, but not tried.`,
 }
 
 // read reads the files, or those in the usual places, and checks each server as etui would have it.
-func read(w *workdir.Workspace, files, only []string, force bool) (plan imported, err error) {
-	plan = imported{Servers: []importedServer{}, Variables: []string{}}
+func read(w *workdir.Workspace, files, only []string, force bool) (plan importReport, err error) {
+	plan = importReport{Servers: []importedServer{}, Variables: []string{}}
 	folders, err := foldersOf(w)
 	if err != nil {
 		return plan, err
@@ -179,12 +179,12 @@ func read(w *workdir.Workspace, files, only []string, force bool) (plan imported
 }
 
 // check says what would be written for a server, or why nothing.
-func check(w *workdir.Workspace, s clientconfig.Found, seen map[string]string, force bool) importedServer {
+func check(w *workdir.Workspace, s clientconfig.Entry, seen map[string]string, force bool) importedServer {
 	if slices.Contains(nameset.Reserved(), strings.ToLower(s.Server.Name)) {
 		s.Notes = append(s.Notes, s.Server.Name+" is a name of etui's own")
 		s.Server.Name += "-server"
 	}
-	p := importedServer{Found: s, As: s.Server.Name, Writes: filepath.Join(w.InstallFolder(), s.Server.Name+".yaml")}
+	p := importedServer{Entry: s, As: s.Server.Name, Writes: filepath.Join(w.InstallFolder(), s.Server.Name+".yaml")}
 	if err := install.CheckServer(w, s.Server, func(string) (string, bool) { return "unset", true }); err != nil &&
 		p.Problem == "" {
 		p.Problem = err.Error()
@@ -208,7 +208,7 @@ func check(w *workdir.Workspace, s clientconfig.Found, seen map[string]string, f
 	return p
 }
 
-func describeImport(lang string, plan imported) string {
+func describeImport(lang string, plan importReport) string {
 	var b strings.Builder
 	for _, why := range plan.Unread {
 		phrase.Fprintf(&b, lang, "cannot read %s\n", why)
@@ -227,7 +227,7 @@ func describeImport(lang string, plan imported) string {
 			b.WriteString(from + "\n")
 		}
 		if s.Problem != "" {
-			b.WriteString(terminal.Hanging("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
+			b.WriteString(terminal.Hang("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
 			continue
 		}
 		fmt.Fprintf(&b, "  + %s: %s\n", s.Server.Name, terminal.ShortPath(s.Writes))
@@ -235,7 +235,7 @@ func describeImport(lang string, plan imported) string {
 			b.WriteString("      " + line)
 		}
 		for _, note := range s.Notes {
-			b.WriteString(terminal.Hanging("    * ", note, terminal.Width()))
+			b.WriteString(terminal.Hang("    * ", note, terminal.Width()))
 		}
 		for _, name := range s.Variables {
 			set[name] = append(set[name], s.Server.Name)
@@ -261,5 +261,5 @@ func foldersOf(w *workdir.Workspace) (clientconfig.Folders, error) {
 		return clientconfig.Folders{}, err
 	}
 	settings, err := os.UserConfigDir()
-	return clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.Closed(w)}, err
+	return clientconfig.Folders{Home: home, Config: settings, Workspace: w.Dir, Closed: provider.ClosedPaths(w)}, err
 }

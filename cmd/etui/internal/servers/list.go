@@ -21,8 +21,8 @@ import (
 // notRunning is the state of a server that nothing has started yet.
 const notRunning = "not running"
 
-// Listed is a server as mcp list shows it.
-type Listed struct {
+// Row is a server as mcp list shows it.
+type Row struct {
 	Name string `json:"name"`
 	// State is that of the connection, that of the skill if it is not enabled, or failed
 	// for a file from which no skill could be read.
@@ -40,14 +40,14 @@ type Listed struct {
 }
 
 // List lists the servers among the skills.
-func List(all admin.SkillList) []Listed {
-	list := []Listed{}
+func List(all admin.SkillList) []Row {
+	list := []Row{}
 	for _, s := range all.Skills {
 		if s.Provider != "mcp" {
 			continue
 		}
 		st := Of(s)
-		l := Listed{
+		l := Row{
 			Name: s.Name, State: string(st.Phase), Tools: append([]string{}, st.Tools...), Held: len(st.Held),
 			Refused: len(st.Refused), LeftOut: st.LeftOut,
 			Came: came(st.Identity, s.Version), File: s.Source, Problem: cmp.Or(s.Error, st.Err),
@@ -64,10 +64,10 @@ func List(all admin.SkillList) []Listed {
 		var kind struct{ Name, Provider string }
 		text, err := os.ReadFile(f.Source)
 		if err == nil && yaml.Load(text, &kind) == nil && kind.Provider == "mcp" {
-			list = append(list, Listed{Name: kind.Name, State: "failed", Tools: []string{}, File: f.Source, Problem: f.Error})
+			list = append(list, Row{Name: kind.Name, State: "failed", Tools: []string{}, File: f.Source, Problem: f.Error})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -97,7 +97,7 @@ func came(identity, version string) string {
 }
 
 // DescribeList shows servers in a table that fits the terminal.
-func DescribeList(lang string, list []Listed) string {
+func DescribeList(lang string, list []Row) string {
 	if len(list) == 0 {
 		return phrase.In(lang, "There are no MCP servers: etui mcp add and etui mcp import add some.\n")
 	}
@@ -114,16 +114,16 @@ func DescribeList(lang string, list []Listed) string {
 	for i, l := range list {
 		text += lines[i+1]
 		for _, note := range l.notes(lang) {
-			text += terminal.Hanging("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
+			text += terminal.Hang("    ", terminal.ShortPath(printable.OneLine(note)), terminal.Width())
 		}
 	}
-	if !slices.ContainsFunc(list, func(l Listed) bool { return l.State != notRunning }) {
+	if !slices.ContainsFunc(list, func(l Row) bool { return l.State != notRunning }) {
 		text += phrase.In(lang, "\nNo gateway runs them now: etui serve starts it.\n")
 	}
 	return text
 }
 
-func (l Listed) notes(lang string) (notes []string) {
+func (l Row) notes(lang string) (notes []string) {
 	if l.Problem != "" {
 		notes = append(notes, l.Problem)
 	}

@@ -145,7 +145,7 @@ func kept(name, variable, value string, plain *[]secret) string {
 func inPlain(lang, server string, plain []secret) string {
 	var b strings.Builder
 	for _, s := range plain {
-		b.WriteString(terminal.Hanging("  "+terminal.Padded(phrase.Word(lang, "in plain"), 10)+" ", phrase.In(lang, "%s looks like a secret, and the file holds it as it is. Keep it in "+
+		b.WriteString(terminal.Hang("  "+terminal.Pad(phrase.Word(lang, "in plain"), 10)+" ", phrase.In(lang, "%s looks like a secret, and the file holds it as it is. Keep it in "+
 			"the environment of etui instead (where etui serve is started: the shell, the unit, the container) as %s, write "+
 			"%s in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable, "${"+s.variable+"}", server),
 			terminal.Width()))
@@ -154,8 +154,8 @@ func inPlain(lang, server string, plain []secret) string {
 }
 
 // adding says how a server is added: a person decides about programs of its packages.
-func (x Config) adding(ctx context.Context, force, build bool) install.Adding {
-	return install.Adding{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
+func (x Config) adding(ctx context.Context, force, build bool) install.AddOptions {
+	return install.AddOptions{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
 		if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
 			return build
 		}
@@ -180,7 +180,7 @@ const (
 // gateway runs.
 func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, before mcp.Status) (st mcp.Status,
 	err error) {
-	i := w.Running()
+	i := w.Instance()
 	if i.URL == "" {
 		return before, nil
 	}
@@ -220,7 +220,7 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 // restart names the keys of the configuration that the gateway does not follow, such as sandbox.network,
 // without which a server may not work there.
 func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
-	i := w.Running()
+	i := w.Instance()
 	if i.URL == "" {
 		return
 	}
@@ -243,7 +243,7 @@ func failure(all admin.SkillList, name string) string {
 
 // Reload returns when the gateway of a workspace, if one runs, has read the skills again.
 func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
-	i := w.Running()
+	i := w.Instance()
 	if i.URL == "" {
 		return nil
 	}
@@ -274,12 +274,12 @@ func (x Config) remove() *cobra.Command {
 	}
 }
 
-func describeAdded(lang string, added install.Added, policy config.CallDefaults) string {
+func describeAdded(lang string, added install.Addition, policy config.CallDefaults) string {
 	var b strings.Builder
 	phrase.Fprintf(&b, lang, "Added %s: %s\n", added.Server.Server, terminal.ShortPath(added.File))
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %s %s\n", terminal.Padded(phrase.Word(lang, label), 10), text)
+			fmt.Fprintf(&b, "  %s %s\n", terminal.Pad(phrase.Word(lang, label), 10), text)
 		}
 	}
 	line("tools", strings.Join(added.Server.Tools, ", "))

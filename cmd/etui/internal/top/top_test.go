@@ -44,7 +44,7 @@ etui_messages_waiting 1
 
 func reading(t *testing.T) Reading {
 	t.Helper()
-	r, err := Read(t.Context(), client.Here(http.HandlerFunc(gateway), ""), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
+	r, err := Read(t.Context(), client.Local(http.HandlerFunc(gateway), ""), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 func TestShow(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := Show(t.Context(), &terminal.Console{Out: &out, JSON: true}, client.Here(http.HandlerFunc(gateway), ""), time.Second, false); err != nil {
+	if err := Show(t.Context(), &terminal.Console{Out: &out, JSON: true}, client.Local(http.HandlerFunc(gateway), ""), time.Second, false); err != nil {
 		t.Fatal(err)
 	}
 	var r Reading
@@ -95,7 +95,7 @@ func TestShow(t *testing.T) {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
 	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
-	if err := Show(t.Context(), &terminal.Console{Out: &out}, client.Here(away, ""), time.Second, true); err == nil || strings.Contains(err.Error(), "\n") {
+	if err := Show(t.Context(), &terminal.Console{Out: &out}, client.Local(away, ""), time.Second, true); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a gateway that is away: %v", err)
 	}
 }

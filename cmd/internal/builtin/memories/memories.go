@@ -24,7 +24,7 @@ type Keeper struct {
 type Memory interface {
 	Remember(ctx context.Context, caller chat.Facts, c memory.Change) (string, error)
 	Note(ctx context.Context, caller chat.Facts, text string) error
-	Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Found, error)
+	Recall(ctx context.Context, caller chat.Facts, query string, limit int) ([]memory.Passage, error)
 }
 
 type change struct {

@@ -169,7 +169,7 @@ func (s *service) answer(r *http.Request, response *http.Response, a request) (*
 	if head, _ := body.Peek(6); !refused && kind != "application/json" && beginsEvent.Match(head) {
 		s.wire.Note("a stream of events as " + printable.Line(kind, 40))
 		response.Header.Set("Content-Type", "text/event-stream")
-		response.Body = s.events(peeked{body, response.Body}, r.URL, a.ID)
+		response.Body = s.events(peekedBody{body, response.Body}, r.URL, a.ID)
 		return response, nil
 	}
 	raw, err := io.ReadAll(body)
@@ -209,8 +209,8 @@ func (s *service) answer(r *http.Request, response *http.Response, a request) (*
 
 var beginsEvent = regexp.MustCompile(`^(?:event|data|id):`)
 
-// peeked is the body of an answer whose beginning was looked at.
-type peeked struct {
+// peekedBody is the body of an answer whose beginning was looked at.
+type peekedBody struct {
 	io.Reader
 	io.Closer
 }

@@ -67,8 +67,8 @@ func fit(raw json.RawMessage, k kind) json.RawMessage {
 	return raw
 }
 
-// object returns an object whose values have the types that are wanted; those that have none
-// of it are left out. What is no object stays.
+// object returns an object whose values have the types that are wanted; those that have none of it
+// are left out. Values that are no object stay.
 func object(raw json.RawMessage, kinds map[string]kind) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {

@@ -305,8 +305,8 @@ func (m *messages) floods() bool {
 // empty if none was.
 func (w *Wire) Noise() string { return w.noise.String() }
 
-// Stopped returns why the connection was ended, if what the program writes was the reason.
-func (w *Wire) Stopped() error {
+// StopReason returns why the connection was ended, if what the program writes was the reason.
+func (w *Wire) StopReason() error {
 	w.noise.mu.Lock()
 	defer w.noise.mu.Unlock()
 	return w.noise.why
@@ -348,16 +348,18 @@ func (n *noise) String() string {
 	return fmt.Sprintf(many, n.lines, n.last)
 }
 
-// Lasting returns a transport whose connection lives until a context ends, not until that of
+// LastingTransport returns a transport whose connection lives until a context ends, not until that of
 // Connect does.
-func Lasting(ctx context.Context, t sdk.Transport) sdk.Transport { return lasting{t, ctx} }
+func LastingTransport(ctx context.Context, t sdk.Transport) sdk.Transport {
+	return lastingTransport{t, ctx}
+}
 
-type lasting struct {
+type lastingTransport struct {
 	sdk.Transport
 	ctx context.Context //nolint:containedctx // of the connection, which outlives the call of Connect
 }
 
-func (l lasting) Connect(trying context.Context) (sdk.Connection, error) {
+func (l lastingTransport) Connect(trying context.Context) (sdk.Connection, error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	stop := context.AfterFunc(trying, cancel)
 	c, err := l.Transport.Connect(ctx)

@@ -137,7 +137,7 @@ func (w *Wire) listed(v any) repairer {
 	}
 }
 
-// called returns the result of a call as an object of the protocol. What a server returns
+// called returns the result of a call as an object of the protocol. Anything that a server returns
 // instead is its content.
 func (w *Wire) called(raw json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
