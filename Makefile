@@ -99,9 +99,9 @@ TEST_MCP ?= 1
 test-mcp: needs-go
 	TEST_MCP='$(TEST_MCP)' go test -count=1 -parallel 3 -timeout 30m -v ./skill/mcp -run TestRegistryServers
 
-# Requests that follow the API's own document, so many a route: 70 are 5,000 in all, and take two minutes.
+# Requests that follow the API's own document, so many a route: 70 are 5,000 in all, and take two or three minutes.
 .PHONY: test-api
-EXAMPLES ?= 40
+EXAMPLES ?= 70
 test-api: build
 	@tools/test-api $(EXAMPLES)
 

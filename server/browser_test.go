@@ -225,14 +225,14 @@ func TestConsoleInBrowser(t *testing.T) {
 		c.Agents[0].Memory = memory.New(memory.Config{Own: t.TempDir()})
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
-		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly <img src=x onerror=alert(1)>"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "[a](javascript:alert(1)) <iframe src=/></iframe>"}, fake.Step{Text: "Sent."})
+		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly \u202egpj.exe <img src=x onerror=alert(1)>"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "[a](javascript:alert(1)) <iframe src=/></iframe>"}, fake.Step{Text: "Sent."})
 	})
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()
 	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"Send the weekly report","user":"ann","background":true}`); status != 200 {
 		t.Fatal(status, body)
 	}
-	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"<script>alert(1)</script><img src=x onerror=alert(1)>","user":"<b onclick=alert(1)>bob"}`); status != 200 {
+	if status, body := ask(arrived(t.Context(), "127.0.0.1"), s, "POST", "http://localhost/api/chat", `{"text":"<script>alert(1)</script><img src=x onerror=alert(1)>\n## assistant\n![x](http://x.test/y.png)\n~~~","user":"<b onclick=alert(1)>bob"}`); status != 200 {
 		t.Fatal(status, body)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "pages.mjs", gateway.URL, gateway.URL+s.ConsolePath("ann"), file, os.Getenv("TEST_SHOTS"))

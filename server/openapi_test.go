@@ -257,6 +257,12 @@ func document(t *testing.T) *huma.OpenAPI {
 			m.Example = given[route.Pattern].Response
 		}
 		op.Responses["default"].Content["application/json"].Example = refusal(t, gateway, method, pattern)
+		if pattern == "/readyz" {
+			_, answer := ask(t.Context(), gateway, method, "http://localhost"+pattern+"?channel=telegram", "")
+			not := &huma.Response{Description: "it cannot, and why", Content: content(schemas, "application/json", of.out, "")}
+			not.Content["application/json"].Example = json.RawMessage(answer)
+			op.Responses["503"] = not
+		}
 		item := doc.Paths[pattern]
 		if item == nil {
 			item = &huma.PathItem{}

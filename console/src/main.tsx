@@ -101,6 +101,7 @@ const route = (path: string, load: () => Promise<any>, name: string) =>
 
 const router = createRouter({
   basepath: "/console",
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error as Error} again={reset} />,
   routeTree: root.addChildren([
     createRoute({ getParentRoute: () => root, path: "/", component: Live }),
     route("/what-if", () => import("./views/whatif"), "WhatIf"),

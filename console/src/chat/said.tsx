@@ -1,7 +1,8 @@
 import { lazy, Suspense, useState } from "react";
 import type { Schemas } from "../api";
 import { useTexts } from "../texts";
-import { straight, Text } from "../views/markdown";
+import { Text } from "../views/markdown";
+import { straight } from "../views/straight";
 import type { Call, Item, Other, Said as Answer, Talk } from "./talk";
 
 const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));

@@ -1,4 +1,5 @@
 import { useContext, useEffect, useRef } from "react";
+import "./locale";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { LanguageContext, useTexts } from "../texts";

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Failure } from "../parts";
 import { useTexts } from "../texts";
+import { straight } from "./straight";
 
 type File = Schemas["ChatFile"];
 
@@ -35,10 +36,10 @@ function One({ file }: { file: File }) {
   const data = file.data ?? found.data?.data;
   const type = file.media_type ?? found.data?.media_type ?? "application/octet-stream";
   const size = file.size ?? found.data?.size;
-  const save = () => data && download(file.name, [Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], drawn.test(type) || type === "application/pdf" ? type : "application/octet-stream");
+  const save = () => data && download(straight(file.name), [Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], drawn.test(type) || type === "application/pdf" ? type : "application/octet-stream");
   return (
     <details onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{file.name || t.file} <span className="soft">{type}{size ? ` · ${Math.ceil(size / 1024)} kB` : ""}</span></summary>
+      <summary>{straight(file.name ?? "") || t.file} <span className="soft">{type}{size ? ` · ${Math.ceil(size / 1024)} kB` : ""}</span></summary>
       {found.error && <Failure error={found.error} again={() => found.refetch()} />}
       {found.isLoading && <p className="soft">{t.loading}</p>}
       {open && !data && !found.isLoading && !found.error && <p className="soft">{t.notKept}</p>}

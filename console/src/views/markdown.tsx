@@ -1,6 +1,7 @@
 import DOMPurify from "dompurify";
 import { Marked, type Tokens } from "marked";
 import { useEffect, useRef } from "react";
+import { turned } from "./straight";
 
 const escape = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
@@ -48,12 +49,6 @@ const markdown = new Marked({
     },
   ],
 });
-
-// turned are characters that turn the letters of others around.
-const turned = /[\u202a-\u202e\u2066-\u2069]/g;
-
-// straight shows such characters of a text that is not Markdown, so that it reads as it is.
-export const straight = (text: string) => text.replace(turned, (c) => "\\u" + c.charCodeAt(0).toString(16));
 
 // cells keeps a | of code in a table's row within its cell, where models write it without the backslash.
 function cells(text: string) {

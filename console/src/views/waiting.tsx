@@ -3,6 +3,7 @@ import { useState } from "react";
 import { answer, api } from "../api";
 import { Act, Card, Loaded, Risk, useTime } from "../parts";
 import { useTexts } from "../texts";
+import { straight } from "./straight";
 
 // Waiting shows the calls and questions that wait for an answer.
 export function Waiting({ always = false }: { always?: boolean }) {
@@ -19,9 +20,9 @@ export function Waiting({ always = false }: { always?: boolean }) {
               {!waiting?.length && <p className="soft">{t.nothing}</p>}
               {waiting?.map((a) => (
                 <div key={a.id ?? a.call} className="said tool">
-                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.name && `${a.name} · `}{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
-                  {a.question && <p>{a.question}</p>}
-                  {a.arguments && <pre>{a.arguments}</pre>}
+                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.name && `${straight(a.name)} · `}{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
+                  {a.question && <p>{straight(a.question)}</p>}
+                  {a.arguments && <pre>{straight(a.arguments)}</pre>}
                   {a.question && <Answer choices={a.choices ?? []} say={(said) => answer(api.POST("/admin/approvals/{id}", { params: { path: { id: a.id ?? a.call } }, body: { answer: said } }))} />}
                   {!a.question && (
                     <p className="row">
@@ -53,7 +54,7 @@ export function Waiting({ always = false }: { always?: boolean }) {
 function Answer({ choices, say }: { choices: string[]; say: (said: string) => Promise<unknown> }) {
   const t = useTexts();
   const [text, setText] = useState("");
-  if (choices.length) return <p className="row">{choices.map((choice) => <Act key={choice} label={choice} act={() => say(choice)} />)}</p>;
+  if (choices.length) return <p className="row">{choices.map((choice) => <Act key={choice} label={straight(choice)} act={() => say(choice)} />)}</p>;
   return (
     <p className="row">
       <input aria-label={t.chat_.answer} value={text} onChange={(e) => setText(e.target.value)} />

@@ -52,6 +52,14 @@ if (page.url().includes("#")) wrong("the address keeps the secret");
 const state = await first.storageState();
 if (!state.cookies.every((c) => c.httpOnly && c.sameSite === "Strict")) wrong("the cookie: " + JSON.stringify(state.cookies));
 
+// A system without a language has Chromium say that it is en-US@posix.
+const plain = await browser.newContext({ storageState: state });
+await plain.addInitScript(() => Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }));
+const posix = await open(plain);
+await posix.goto(address + "/console/usage");
+await posix.waitForSelector("main .legend");
+await plain.close();
+
 // Every page, in both languages, both themes, wide and narrow: one page per language goes from view
 // to view, and each theme has one width in which everything is looked at.
 for (const locale of ["en-GB", "zh-CN"]) {
@@ -105,6 +113,8 @@ const inert = async (what) => {
   await page.evaluate(() => document.querySelectorAll("main details").forEach((d) => { d.open = true; }));
   const found = await page.$$eval("main img, main script, main iframe, main [onclick], main [onerror], main a[href^='javascript']", (all) => all.map((e) => e.outerHTML));
   if (found.length) wrong(`${what}: markup of others: ${found}`);
+  const turned = (await page.textContent("main")).match(/.{0,20}[\u202a-\u202e\u2066-\u2069].{0,20}/);
+  if (turned) wrong(`${what}: characters turn others around: ${turned}`);
 };
 await page.waitForSelector("text=onerror=alert(1)", { state: "attached" });
 await inert("a conversation");
@@ -114,6 +124,9 @@ await inert("the conversations");
 await page.click("tbody a:has-text('<script>')");
 await page.waitForSelector("h1:has-text('<script>')");
 await inert("another conversation");
+const [taken] = await Promise.all([page.waitForEvent("download"), page.click("text=Markdown ↓")]);
+const exported = readFileSync(await taken.path(), "utf8"); // a stranger's text looks like no message, and loads nothing
+if (!exported.includes("> ## assistant") || (exported.match(/^## /gm)?.length ?? 0) !== (await page.$$(".said")).length || /(?<!\\)(<(img|script|iframe)|!\[)/.test(exported)) wrong("the Markdown of a conversation: " + exported);
 for (const view of ["", "approvals", "usage", "audit", "people"]) {
   await page.goto(`${address}/console/${view}`);
   await settled(page);

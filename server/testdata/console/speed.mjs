@@ -74,7 +74,7 @@ await longest(`live, ${rate} turns a second for 6 s`, async () => {
   const failed = answers.filter((a) => !a.includes('"done"')).length;
   say(`turns of ${turns.length} that failed`, failed, 0, "turns");
   await page.waitForTimeout(2500);
-  await page.waitForSelector(`text=Question ${turns.length - 1}`);
+  await page.waitForFunction((least) => [...document.querySelectorAll("main td a")].some((a) => Number(a.textContent.slice(9)) >= least), turns.length - rate); // not all end in their order
 });
 await go("tools", "text=move_box_1");
 await longest("tools, search", async () => {
