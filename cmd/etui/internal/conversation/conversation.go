@@ -197,7 +197,7 @@ func (c *Conversation) Talk(ctx context.Context) error {
 		in, _ := c.In.(*os.File)
 		out, _ := c.Out.(*os.File)
 		for line := range strings.Lines(phrase.In(c.Language, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))) {
-			fmt.Fprint(c.Out, terminal.Hanging("", line, terminal.Width()))
+			fmt.Fprint(c.Out, terminal.Hang("", line, terminal.Width()))
 		}
 		if c.last != "" {
 			fmt.Fprintf(c.Out, "\n%s\n", c.last)

@@ -117,7 +117,7 @@ func table(rows [][]string, width int) string {
 	for i, line := range slices.Collect(strings.Lines(terminal.Table(rows, width))) {
 		b.WriteString(line)
 		if whys[i] != "" {
-			b.WriteString(terminal.Hanging("    ", whys[i], width))
+			b.WriteString(terminal.Hang("    ", whys[i], width))
 		}
 	}
 	return b.String()
