@@ -198,7 +198,7 @@ func describeSkillList(lang string, l admin.SkillList) string {
 				if s.Provider != "" && s.Provider != "markdown" {
 					kind = s.Provider
 				}
-				return []string{s.Name, phrase.Word(lang, string(s.State)), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
+				return []string{s.Name, phrase.Word(lang, string(s.State)), phrase.Word(lang, kind), phrase.Word(lang, string(s.Risk)), s.Version, terminal.ShortPath(s.Source)}
 			},
 			Below: func(s admin.SkillStatus) (lines string) {
 				for _, note := range remarks(lang, s) {
@@ -317,11 +317,11 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 	}
 	line("state", standing(lang, s))
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
-	line("risk", string(s.Risk))
+	line("risk", phrase.Word(lang, string(s.Risk)))
 	line("version", s.Version)
 	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", terminal.ShortPath(s.Source), s.Scope), " "))
 	line("since", s.Since.Local().Format(time.DateTime))
-	line("error", s.Error)
+	line("error", phrase.Reword(lang, s.Error))
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
 	line("allowed", strings.Join(s.Allowed, ", "))

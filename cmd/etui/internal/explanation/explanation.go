@@ -126,11 +126,11 @@ func withWords(lang, why, question string, terms []rank.Term) string {
 	why = phrase.Reword(lang, why)
 	var words []string
 	for _, t := range terms {
-		word := typed(question, cmp.Or(t.From, t.Word))
+		word := phrase.Word(lang, typed(question, cmp.Or(t.From, t.Word)))
 		if t.From != "" {
 			word += "→" + t.Word
 		}
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, cmp.Or(strongest(t.Fields), t.Why))))
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, phrase.Word(lang, cmp.Or(strongest(t.Fields), t.Why)))))
 	}
 	if len(words) == 0 {
 		return why
