@@ -202,5 +202,15 @@ func results() map[string]string {
 		"group":          "分组",
 		"parameter":      "参数",
 		"program %s":     "程序 %s", "service %s": "服务 %s",
+		"Wrote %d bytes to %s.":                                   "已向 %[2]s 写入 %[1]d 字节。",
+		"Wrote %d bytes to %s, which is new.":                     "已新建 %[2]s，写入 %[1]d 字节。",
+		"Added %d bytes to %s, which now has %d.":                 "已向 %[2]s 追加 %[1]d 字节，现有 %[3]d 字节。",
+		"Replaced %d occurrence(s) in %s, the first at line %d.":  "已在 %[2]s 中替换 %[1]d 处，第一处在第 %[3]d 行。",
+		"Made %d edits in %s.":                                    "已在 %[2]s 中修改 %[1]d 处。",
+		"Removed %s with everything in it: %d files and folders.": "已删除 %s 及其中全部内容：%d 个文件和文件夹。",
+		"Moved %s to %s.":                                         "已把 %s 移到 %s。",
+		"%s/ exists.":                                             "%s/ 已存在。",
+		"The workspace exists.":                                   "工作区已存在。",
+		"Task %s runs next at %s.":                                "任务 %s 下次运行时间为 %s。",
 	}
 }
