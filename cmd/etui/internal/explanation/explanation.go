@@ -27,7 +27,7 @@ func Toolsets(lang string, s api.Toolsets) string {
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
+		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), phrase.Word(lang, t.Description)})
 	}
 	return phrase.In(lang, "Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
