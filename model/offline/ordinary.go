@@ -185,7 +185,7 @@ func due(text string, now time.Time) string {
 		day = now.AddDate(0, 0, 1)
 	}
 	when := time.Date(day.Year(), day.Month(), day.Day(), h, minute, 0, 0, now.Location())
-	if day == now && !when.After(now) {
+	if day.Equal(now) && !when.After(now) {
 		when = when.AddDate(0, 0, 1)
 	}
 	return when.Format("2006-01-02T15:04")
