@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/panics", "internal/plainjson", "internal/printable", "internal/sleep"},
 
 	"cmd/internal/trust":  {"cmd/internal/config", "cmd/internal/folder", "internal/atomicfile", "internal/cut", "internal/printable", "phrase"},
-	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "sandbox", "store/sqlite"},
+	"cmd/internal/backup": {"cmd/internal/config", "cmd/internal/folder", "cmd/internal/workdir", "phrase", "sandbox", "store/sqlite"},
 }
 
 func TestLayers(t *testing.T) {

@@ -276,7 +276,7 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 		}
 		if e, ok := sel.Catalog().Get(v.Tool); ok {
 			n++
-			fmt.Fprintf(&b, "- %s: %s\n", v.Tool, printable.Line(e.Definition.Description, 100))
+			fmt.Fprintf(&b, "- %s: %s\n", v.Tool, printable.Line(cmp.Or(e.Definition.Translations[m.Language], e.Definition.Description), 100))
 		}
 	}
 	if n == 0 {

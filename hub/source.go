@@ -188,12 +188,17 @@ type NeedsYesError struct {
 }
 
 func (e *NeedsYesError) Error() string {
-	text := fmt.Sprintf("%s is not installed: somebody has to look at it first", e.Name)
+	return e.In(phrase.English)
+}
+
+// In says it in a language.
+func (e *NeedsYesError) In(lang string) string {
+	text := phrase.In(lang, "%s is not installed: somebody has to look at it first", e.Name)
 	if e.Verdict == Suspicious {
-		text += "; its registry calls it suspicious" + inBrackets(e.Reason)
+		text += phrase.In(lang, "; its registry calls it suspicious%s", inBrackets(e.Reason))
 	}
 	for _, f := range e.Flags {
-		text += "\n  " + f.String()
+		text += "\n  " + phrase.Reword(lang, f.String())
 	}
 	return text
 }

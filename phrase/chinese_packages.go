@@ -78,7 +78,7 @@ func packages() map[string]string {
 		"%s: %v: no registry is for %s; add %s to skills.registries in etui.yaml, beside those that you use": "" +
 			"%s：%v：没有用于 %s 的技能库；请把 %s 加到 etui.yaml 的 skills.registries 中，与您使用的技能库并列",
 		"opening the folder of skills: %v":                   "打开技能的文件夹：%v",
-		"%s: %v is installed":                                "%s：%v已安装",
+		"%s: %v is installed":                                "%s：%v；尚未安装",
 		"%s was not installed from a registry: it has no %s": "%s 不是从技能库安装的：它没有 %s",
 		"%s: %v: %s; remove them, too, with --force":         "%s：%v：%s；用 --force 可一并删除",
 		"removing the skill %s: %v":                          "删除技能 %s：%v",

@@ -285,6 +285,21 @@ func TestRefusalInTheLanguageOfTheClient(t *testing.T) {
 	}
 }
 
+// TestReasonsInTheLanguageOfTheClient: the sentences of an answer are in the client's language, and nothing else of it is.
+func TestReasonsInTheLanguageOfTheClient(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	for language, want := range map[string]string{"": `"why":"asked for"`, "zh-CN": `"why":"按要求"`} {
+		_, body := ask(t.Context(), s, "POST", "http://localhost/api/select", `{"text":"no such task","mode":"direct"}`, "Accept-Language", language)
+		if !strings.Contains(body, `"query":"no such task"`) || !strings.Contains(body, want) {
+			t.Errorf("%s: %s", language, body)
+		}
+	}
+	_, body := ask(t.Context(), s, "POST", "http://localhost/api/approvals/x", `{}`, "Accept-Language", "zh")
+	if !strings.Contains(body, "消息无效：请说明您的决定") {
+		t.Error(body)
+	}
+}
+
 // TestReadyForAChannel: a balancer finds the one of several etui in which a channel runs.
 func TestReadyForAChannel(t *testing.T) {
 	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New()}}})

@@ -198,7 +198,7 @@ func describeSkillList(lang string, l admin.SkillList) string {
 				if s.Provider != "" && s.Provider != "markdown" {
 					kind = s.Provider
 				}
-				return []string{s.Name, phrase.Word(lang, string(s.State)), kind, string(s.Risk), s.Version, terminal.ShortPath(s.Source)}
+				return []string{s.Name, phrase.Word(lang, string(s.State)), phrase.Word(lang, kind), phrase.Word(lang, string(s.Risk)), s.Version, terminal.ShortPath(s.Source)}
 			},
 			Below: func(s admin.SkillStatus) (lines string) {
 				for _, note := range remarks(lang, s) {
@@ -209,7 +209,7 @@ func describeSkillList(lang string, l admin.SkillList) string {
 		}.Text(lang, l.Skills))
 	}
 	for _, f := range l.Failed {
-		phrase.Fprintf(&b, lang, "failed: %s\n", terminal.ShortPath(f.Error))
+		phrase.Fprintf(&b, lang, "failed: %s\n", phrase.Reword(lang, terminal.ShortPath(f.Error)))
 	}
 	if l.Trouble != "" {
 		phrase.Fprintf(&b, lang, "warning: %s\n", l.Trouble)
@@ -229,11 +229,11 @@ func remarks(lang string, s admin.SkillStatus) (notes []string) {
 		notes = append(notes, phrase.In(lang, "the last good version stays in effect: %s", terminal.ShortPath(s.Error)))
 	}
 	if s.Why != "" && s.State != skill.Removed {
-		notes = append(notes, s.Why)
+		notes = append(notes, phrase.Reword(lang, s.Why))
 	}
 	if server := servers.Of(s); s.State == skill.Enabled {
 		if server.Err != "" {
-			notes = append(notes, phrase.In(lang, "the server is %s: %s", server.Phase, server.Err))
+			notes = append(notes, phrase.In(lang, "the server is %s: %s", phrase.Text(server.Phase), phrase.Reword(lang, server.Err)))
 		}
 		if server.LeftOut > 0 {
 			notes = append(notes, phrase.In(lang, "%s left out, see etui skills show %s", phrase.Count(lang, server.LeftOut, "tool"), s.Name))
@@ -291,7 +291,7 @@ func toolset(ctx context.Context, c *client.Client, name string) (shownToolset, 
 }
 
 func describeToolset(lang string, t shownToolset) string {
-	text := fmt.Sprintf("%s\n  %s\n\n", t.Name, t.Description)
+	text := fmt.Sprintf("%s\n  %s\n\n", t.Name, phrase.Word(lang, t.Description))
 	state := phrase.Word(lang, "not active")
 	if t.Active {
 		state = phrase.Word(lang, "active")
@@ -317,11 +317,11 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 	}
 	line("state", standing(lang, s))
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
-	line("risk", string(s.Risk))
+	line("risk", phrase.Word(lang, string(s.Risk)))
 	line("version", s.Version)
 	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", terminal.ShortPath(s.Source), s.Scope), " "))
 	line("since", s.Since.Local().Format(time.DateTime))
-	line("error", s.Error)
+	line("error", phrase.Reword(lang, s.Error))
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
 	line("allowed", strings.Join(s.Allowed, ", "))

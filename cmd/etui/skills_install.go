@@ -289,7 +289,7 @@ func printUpdates(console *terminal.Console, list []hub.Outcome) error {
 			line += phrase.In(console.Language, " to %s", printable.OneLine(shortVersion(u.To)))
 		}
 		if u.Why != "" {
-			line += ": " + u.Why
+			line += ": " + phrase.Reword(console.Language, u.Why)
 		}
 		fmt.Fprintln(console.Out, line)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -126,7 +127,7 @@ func describeTools(lang string, list []api.Tool) string {
 		case t.Filtered:
 			name += phrase.In(lang, " (filtered)")
 		}
-		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
+		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), phrase.Word(lang, string(t.Risk)), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
 	return terminal.Table(rows, terminal.Width()) + phrase.In(lang, "%s, %d tokens if all were sent\n", phrase.Count(lang, len(list), "tool"), tokens)
 }
@@ -160,7 +161,9 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 	}
 	fmt.Fprintf(c.Out, "%s\n  %s\n", tool.Label(t.Name, t.Original), t.Description)
 	for lang, text := range t.Translations {
-		fmt.Fprintf(c.Out, "  %s: %s\n", lang, text)
+		if text != t.Description {
+			fmt.Fprintf(c.Out, "  %s: %s\n", lang, text)
+		}
 	}
 	if len(t.Aliases) > 0 {
 		phrase.Fprintf(c.Out, c.Language, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
@@ -172,7 +175,7 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 		phrase.Fprintf(c.Out, c.Language, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 	}
 	fmt.Fprintf(c.Out, "  %s\n", judged(c.Language, may))
-	facts := []string{c.Say("risk %s", t.Risk)}
+	facts := []string{c.Say("risk %s", phrase.Text(t.Risk))}
 	if len(t.Groups) > 0 {
 		facts = append(facts, c.Say("groups %s", strings.Join(t.Groups, ", ")))
 	}
@@ -222,7 +225,7 @@ func callTool(ctx context.Context, c *call, who api.Message, dry bool) error {
 		return err
 	}
 	if r.Failed && !c.JSON {
-		return phrase.Errorf("%s failed: %s", name, r.Text)
+		return phrase.Errorf("%s failed: %s", name, errors.New(r.Text))
 	}
 	return c.Print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 }

@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.gen";
+import { chosen } from "./texts";
 
 export type Schemas = components["schemas"];
 
@@ -22,6 +23,7 @@ api.use({
   onRequest({ request }) {
     const kept = localStorage.getItem(proof);
     if (kept) request.headers.set("Etui-Console", kept);
+    request.headers.set("Accept-Language", chosen());
     return request;
   },
 });

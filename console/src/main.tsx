@@ -6,7 +6,7 @@ import { answer, api, Refused, signIn } from "./api";
 import { Door } from "./door";
 import { Failure } from "./parts";
 import "./style.css";
-import { type Language, LanguageContext, useTexts, useWord } from "./texts";
+import { chosen, LanguageContext, useTexts, useWord } from "./texts";
 import { Live } from "./views/live";
 
 const views = ["live", "what-if", "tools", "skills", "ranking", "workflows", "sessions", "approvals", "usage", "rules", "schedule", "channels", "people", "keys", "audit"] as const;
@@ -142,10 +142,13 @@ client.getQueryCache().subscribe((event) => {
 });
 
 function App() {
-  const [language, setLanguage] = useState<Language>(() => localStorage.language ?? (navigator.language.startsWith("zh") ? "zh" : "en"));
+  const [language, setLanguage] = useState(chosen);
   useEffect(() => {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
-    const other = () => setLanguage((now) => (localStorage.language = now === "zh" ? "en" : "zh"));
+    const other = () => {
+      setLanguage(localStorage.language = language === "zh" ? "en" : "zh");
+      client.invalidateQueries(); // the gateway's sentences, too
+    };
     addEventListener("etui:language", other);
     return () => removeEventListener("etui:language", other);
   }, [language]);

@@ -192,6 +192,9 @@ const zh: typeof en = {
 
 export const catalogues = { en, zh };
 export type Language = keyof typeof catalogues;
+
+// chosen returns the language that was chosen on this page, or that of the browser.
+export const chosen = (): Language => localStorage.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
 export const LanguageContext = createContext<Language>("en");
 
 // useTexts returns etui's own words in the language of the page.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/phrase"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -63,10 +64,10 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			return
 		}
 		usage := model.Tokens{Input: size(req)}
-		call, text := m.answer(req)
-		if call != nil {
-			usage.Output = chat.Tokens(call.Arguments)
-			if yield(model.Event{Call: call}, nil) {
+		made, text := m.answer(req)
+		if made != nil {
+			usage.Output = chat.Tokens(made.Arguments)
+			if yield(model.Event{Call: made}, nil) {
 				yield(model.Event{Stop: model.ToolCalls, Usage: &usage}, nil)
 			}
 			return
@@ -127,6 +128,11 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 			return nil, said // the outcome of a pending call
 		}
 	}
+	if d, args, missing, ok := m.usual(req, question); ok && asked == "" && len(missing) > 0 {
+		return nil, lang.ask(d, missing)
+	} else if ok && asked == "" {
+		return call(req, d.Name, args), ""
+	}
 	ranked := m.candidates(req, question)
 	if asked != "" {
 		ranked = append([]string{asked}, req.Ranked[:min(len(req.Ranked), maxCandidates-1)]...)
@@ -142,6 +148,9 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 		if removal().MatchString(question) && !removesIt(d, question) {
 			continue // to say that nothing fits is better than to change or to remove something else
 		}
+		if misses(d, question) {
+			continue
+		}
 		args, missing := fill(d, question, m.config.Now())
 		if len(missing) > 0 {
 			if toAsk == "" {
@@ -149,16 +158,17 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 			}
 			continue
 		}
-		raw, err := json.Marshal(args)
-		if err != nil {
-			continue
-		}
-		return &chat.Call{ID: fmt.Sprintf("offline-%d", calls(req.Messages)+1), Name: name, Arguments: raw}, ""
+		return call(req, name, args), ""
 	}
 	if toAsk != "" {
 		return nil, toAsk
 	}
 	return nil, lang.nothing(question)
+}
+
+func call(req model.Request, name string, args map[string]any) *chat.Call {
+	raw, _ := json.Marshal(args) // texts, numbers and lists of them
+	return &chat.Call{ID: fmt.Sprintf("offline-%d", calls(req.Messages)+1), Name: name, Arguments: raw}
 }
 
 // removesIt reports whether a tool removes what a message asks to remove: the tool's names, or its
@@ -328,6 +338,9 @@ func greeting(text string) bool {
 	}, text) || abilities().MatchString(text)
 }
 
+// confirming are the tools whose results are sentences of etui about what they did, and not what they found.
+var confirming = []string{"write_file", "append_file", "edit_file", "multi_edit", "remove_file", "rename_file", "make_dir", "schedule"}
+
 // report describes the results of calls.
 func (l language) report(messages []chat.Message, results []chat.Result) string {
 	var b strings.Builder
@@ -335,14 +348,17 @@ func (l language) report(messages []chat.Message, results []chat.Result) string 
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		call := r.Name + arguments(messages, r.CallID)
+		called := r.Name + arguments(messages, r.CallID)
 		switch {
 		case r.Failed:
-			fmt.Fprintf(&b, l.pick("I called %s, but it failed:\n", "我调用了 %s，但是失败了：\n"), call)
+			fmt.Fprintf(&b, l.pick("I called %s, but it failed:\n", "我调用了 %s，但是失败了：\n"), called)
 		case r.Pending:
-			fmt.Fprintf(&b, l.pick("I called %s; it is still running:\n", "我调用了 %s，它仍在运行：\n"), call)
+			fmt.Fprintf(&b, l.pick("I called %s; it is still running:\n", "我调用了 %s，它仍在运行：\n"), called)
 		default:
-			fmt.Fprintf(&b, l.pick("I called %s and got:\n", "我调用了 %s，结果是：\n"), call)
+			fmt.Fprintf(&b, l.pick("I called %s and got:\n", "我调用了 %s，结果是：\n"), called)
+		}
+		if r.Failed || slices.Contains(confirming, r.Name) {
+			r.Text = phrase.Reword(l.pick(phrase.English, phrase.Chinese), r.Text)
 		}
 		b.WriteString(r.Text)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -78,6 +79,7 @@ func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
 		}
 		t := describe(e)
 		t.Disabled = off[e]
+		t.Description = cmp.Or(t.Translations[wire.LanguageOf(w)], t.Description)
 		if brief {
 			t.Translations, t.Examples, t.Parameters = nil, nil, nil
 		}

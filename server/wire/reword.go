@@ -16,8 +16,8 @@ import (
 // language of [Speaker].
 var sentences = []string{"reason", "why", "advice", "error", "problem", "note", "notes", "warnings"}
 
-// languageOf returns the language that the person behind a client reads; empty means English.
-func languageOf(w http.ResponseWriter) string {
+// LanguageOf returns the language that the person behind a client reads; empty means English.
+func LanguageOf(w http.ResponseWriter) string {
 	if to, ok := w.(Speaker); ok {
 		return to.Language()
 	}

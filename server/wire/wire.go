@@ -45,7 +45,7 @@ func Reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	raw, _ := json.Marshal(value) // the types of answers all can be written
-	if lang := languageOf(w); lang == phrase.Chinese {
+	if lang := LanguageOf(w); lang == phrase.Chinese {
 		raw = reword(lang, raw)
 	}
 	_, _ = w.Write(append(raw, '\n')) // the client may have gone
@@ -65,7 +65,7 @@ func RefuseField(w http.ResponseWriter, status int, code, field, message string)
 }
 
 func refuse(w http.ResponseWriter, status int, code, field, message string) {
-	Reply(w, status, shape(w, status, problem(status, code, field, phrase.Reword(languageOf(w), message))))
+	Reply(w, status, shape(w, status, problem(status, code, field, phrase.Reword(LanguageOf(w), message))))
 }
 
 // maxProblem is how long the message of a [Problem] is at most, in bytes, since it repeats what
@@ -150,7 +150,7 @@ type Speaker interface{ Language() string }
 // status.
 func ProblemFor(w http.ResponseWriter, err error) (status int, p Problem) {
 	status, p = ProblemOf(err)
-	lang := languageOf(w)
+	lang := LanguageOf(w)
 	says := p.Error.Message
 	if to, ok := w.(Whole); !ok || to.Whole() { // without a guard, the program vouches for the client
 		says = err.Error()

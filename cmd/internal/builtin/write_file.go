@@ -29,7 +29,7 @@ func (f *Files) writeFile(in writeInput) (string, error) {
 	if err := f.Write(in.Path, raw); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Wrote %d bytes to %s.%s", len(raw), in.Path, note), nil
+	return fmt.Sprintf("Wrote %d bytes to %s.", len(raw), in.Path) + note, nil
 }
 
 // text reads a whole text file.

@@ -27,7 +27,7 @@ func Toolsets(lang string, s api.Toolsets) string {
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
+		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), phrase.Word(lang, t.Description)})
 	}
 	return phrase.In(lang, "Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
 }
@@ -147,11 +147,11 @@ func withWords(lang, why, question string, terms []rank.Term) string {
 	why = phrase.Reword(lang, why)
 	var words []string
 	for _, t := range terms {
-		word := typed(question, cmp.Or(t.From, t.Word))
+		word := phrase.Word(lang, typed(question, cmp.Or(t.From, t.Word)))
 		if t.From != "" {
 			word += "→" + t.Word
 		}
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, cmp.Or(strongest(t.Fields), t.Why))))
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, phrase.Word(lang, cmp.Or(strongest(t.Fields), t.Why)))))
 	}
 	if len(words) == 0 {
 		return why

@@ -107,7 +107,7 @@ func DescribeList(lang string, list []Row) string {
 	}
 	rows := [][]string{head}
 	for _, l := range list {
-		rows = append(rows, []string{l.Name, phrase.Word(lang, l.State), fmt.Sprint(len(l.Tools)), printable.OneLine(l.Came)})
+		rows = append(rows, []string{l.Name, phrase.Word(lang, l.State), fmt.Sprint(len(l.Tools)), phrase.Reword(lang, printable.OneLine(l.Came))})
 	}
 	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 	text := lines[0]
