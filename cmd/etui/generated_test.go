@@ -136,8 +136,8 @@ that, a line each. Until somebody has said yes, nothing of it is in effect.
 - At a terminal etui asks. Everywhere else it ends with the list and the exit code 2; ` + "`etui config trust`" + ` confirms the configuration as it is.
 - ` + "`etui config validate` and `etui doctor`" + ` do not ask: they check what can be checked without using anything of the configuration, and say that it waits to be confirmed.
 - For services, containers and CI, ` + "`ETUI_TRUST`" + ` lists configurations, or folders that hold them at any depth, as absolute paths with ` + "`:`" + ` between them. The packages and images list /etc/etui/etui.yaml.
-- What ` + "`etui init`" + ` writes counts as confirmed, and so does a change that ` + "`etui config apply`" + ` accepts. A folder with nothing to confirm needs no question, and skills that you add there later need none.
-- A change is asked about only if it allows more than before; instructions, rules and names change as you like. A running gateway keeps what was in effect until the change is confirmed, and says so in its
+- A configuration that ` + "`etui init`" + ` writes is confirmed, and so is a change that ` + "`etui config apply`" + ` accepts. A folder with nothing to confirm needs no question, and skills that you add there later need none.
+- etui asks about a change only if it allows more than before. You can change instructions, rules and names freely. A running gateway keeps what was in effect until the change is confirmed, and says so in its
   log, in ` + "`etui status`" + ` and in ` + "`etui doctor`" + `. Then it takes the change up by itself.
 
 Confirmations are kept in the user's state folder, in ` + "`etui/trust`" + `, by the path of the configuration and the workspace. [Why it works like this](decisions/0028-when-is-a-configuration-trusted.md).
@@ -180,9 +180,10 @@ parameters:
 
 ## What is refused
 
-etui reads files strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
-deeper than 40; no tags, repeated keys or unknown keys; aliases and merge keys count as if written out; texts are texts and numbers are numbers (a version counts as
-written). A folder may contain 20,000 YAML files and folders, and 200,000 names in all.
+etui reads files strictly, so that they mean what they seem to. A file is one YAML document in UTF-8
+of at most 256 kB and 10,000 keys and values: one mapping, with nothing nested deeper than 40. Tags,
+repeated keys and unknown keys are errors. Limits apply to aliases and merge keys as if they were
+written out. Texts are texts and numbers are numbers; only a version may be either. A folder may contain 20,000 YAML files and folders, and 200,000 names in all.
 
 etui replaces ` + "`${NAME}`" + ` by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else, and does not expand the result again. A skill is not
 loaded if a variable is unset, empty or contains a line break, or if it is one of etui's own - ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + ` - unless
