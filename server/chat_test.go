@@ -177,7 +177,7 @@ func TestChatInBrowser(t *testing.T) {
 	open := begin(server.Config{}, []string{site}, steps...)
 	gateway = open.URL
 	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."},
-		call("pay"), fake.Step{Text: "Meanwhile."}, fake.Step{Text: "It is paid."}, call("pay"), fake.Step{Text: "Taken back."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"`+strings.Repeat("long ", 3000)+`"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
+		call("pay"), fake.Step{Text: "Meanwhile."}, fake.Step{Text: "It is paid."}, call("pay"), fake.Step{Text: "Taken back."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"` + strings.Repeat("long ", 3000) + `"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
 	if err != nil {
 		t.Fatal(err)
