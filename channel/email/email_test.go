@@ -564,12 +564,20 @@ func TestTooMany(t *testing.T) {
 	config.PerHour = 2
 	in := newBox()
 	for i := range 5 {
-		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\n", pass, i), fmt.Sprint(i)))
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\nSubject: Re: 1\n", pass, i), fmt.Sprint(i)))
+	}
+	for i := range 12 { // they answer nothing
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <n%d@example.org>\n", pass, i), "new "+fmt.Sprint(i)))
 	}
 	p.deliver(t, strings.ReplaceAll(mail(pass, "of bob"), "ann@", "bob@"))
 	run(t, open(t, config), in)
-	if a, b, c := in.next(t), in.next(t), in.next(t); a.Text != "0" || b.Text != "1" || c.Text != "of bob" {
-		t.Errorf("got %q, %q, %q", a.Text, b.Text, c.Text)
+	got := []string{}
+	for len(got) == 0 || got[len(got)-1] != "of bob" {
+		_, text, _ := strings.Cut("\n\n"+in.next(t).Text, "\n\n")
+		got = append(got, text[strings.LastIndex(text, "\n")+1:])
+	}
+	if want := "0,1,new 0,new 1,new 2,new 3,new 4,new 5,new 6,new 7,of bob"; strings.Join(got, ",") != want {
+		t.Errorf("got %q", got)
 	}
 }
 
