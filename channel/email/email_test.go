@@ -664,6 +664,8 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"MAIL", 550, "5.4.6 too many messages today", nil, true},
 		{"RCPT", 550, "5.7.1 Service unavailable, Client host blocked using Spamhaus", channel.ErrRefused, false},
 		{"DATA", 550, "5.7.26 This mail is unauthenticated, SPF and DKIM did not pass", channel.ErrRefused, false},
+		{"DATA", 550, "5.7.60 SMTP; Client does not have permissions to send as this sender", channel.ErrRefused, false},
+		{"DATA", 550, "5.7.708 Access denied, traffic not accepted from this IP", channel.ErrRefused, false},
 		{"RCPT", 554, "5.7.1 Relay access denied", channel.ErrRefused, false},
 		{"RCPT", 552, "5.2.2 The mailbox is over quota", channel.ErrGone, false},
 		{"RCPT", 550, "5.2.1 The email account that you tried to reach is disabled", channel.ErrGone, false},
@@ -672,7 +674,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"DATA", 451, "not now", nil, false},
 	} {
 		p.mu.Lock()
-		p.fail[test.command] = &smtp.SMTPError{Code: test.code, Message: test.text}
+		p.fail[test.command] = &smtp.SMTPError{Code: test.code, EnhancedCode: smtp.NoEnhancedCode, Message: test.text}
 		p.mu.Unlock()
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "x"})
 		var limited *channel.Limited

@@ -27,7 +27,7 @@ import (
 // scenarios are what every homeserver has to take.
 var scenarios = map[string]func(*testing.T, *world){
 	"messages": testMessages, "mentions": testMentions, "threads": testThreads, "invitations": testInvitations, "added": testAdded, "direct": testDirect, "everywhere": testEverywhere,
-	"roles": testRoles, "sending": testSending, "files": testFiles, "restart": testRestart, "once": testOnce, "gone": testGone,
+	"roles": testRoles, "sending": testSending, "files": testFiles, "restart": testRestart, "once": testOnce, "gone": testGone, "refusals": testRefusals,
 	"encrypted": testEncrypted, "to a person": testPerson, "tools": testTools,
 }
 
