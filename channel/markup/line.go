@@ -181,7 +181,7 @@ func (l *line) mark(s string) {
 	inner := strings.Trim(s, "*~")
 	first, _ := utf8.DecodeRuneInString(inner)
 	end, _ := utf8.DecodeLastRuneInString(inner)
-	if last, _ := utf8.DecodeLastRuneInString(l.b.String()); letter(last) && !(l.Flanks && letter(first)) {
+	if last, _ := utf8.DecodeLastRuneInString(l.b.String()); letter(last) && (!l.Flanks || !letter(first)) {
 		l.b.WriteString(l.Joint)
 	}
 	l.b.WriteString(s)
