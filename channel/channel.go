@@ -110,6 +110,9 @@ type Address struct {
 	Answer string `json:"answer,omitempty"`
 }
 
+// ThreadHead begins what a channel adds to a message: the thread that it is about.
+const ThreadHead = "[The thread before this message]"
+
 // Incoming is a message that a person has written.
 type Incoming struct {
 	// ID is the platform's ID of the message. Deliveries of the same message have the same

@@ -488,6 +488,16 @@ func (h *Host) Place(ctx context.Context, name, chat string) (session.Key, json.
 	return who.Session, place{name, to}.raw(), err
 }
 
+// Told notes what an agent writes to a chat that Place has found. Its conversation has it; where each
+// question begins a thread, the conversations of those get it from here.
+func (h *Host) Told(ctx context.Context, name, chat, text string) {
+	if a, err := h.account(name); err == nil {
+		if id, err := a.chats.ID(ctx, chat); err == nil {
+			a.heard.Tell(cmp.Or(former(a.Channel, id), id), text, time.Now())
+		}
+	}
+}
+
 // Up reports whether a channel runs in this process; where several share a store, only one runs it.
 func (h *Host) Up(name string) bool {
 	a, err := h.account(name)

@@ -83,6 +83,10 @@ func (a *account) take(ctx context.Context, m Incoming) error {
 	}
 	if m.Group && !strings.HasPrefix(em.Text, "/") {
 		said := a.heard.Before(a.heard.Key(a.called(ctx, a.Overhear, m)...), m.said(), time.Now())
+		if strings.Contains(m.Text, ThreadHead) {
+			said = "" // the platform has shown the thread itself
+		}
+		said = a.heard.Told(m.home(), m.said(), time.Now()) + said
 		m.before, em.Text = len(said), said+em.Text
 	}
 	return a.send(ctx, m, em)

@@ -37,8 +37,19 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%q: %+v, %v", c.from, h.from, err)
 		}
 	}
-	if h, err := readHead([]byte("From: a@b\r\nFrom: c@d\r\n\r\n")); err == nil {
-		t.Errorf("two writers are %+v", h.from)
+	for from, want := range map[string]string{
+		"From: a@b.example\r\nFrom: c@d.example":                                    "a@b.example",
+		"From: a@b.example, Bob <c@d.example>":                                      "a@b.example",
+		"From: a@b.example, Bob <c@d.example>\r\nSender: Bob <C@d.example>":         "c@d.example",
+		"From: a@b.example, Bob <c@d.example>\r\nSender: e@f.example":               "a@b.example",
+		"From: Ann a@b.example>":                                                    "a@b.example",
+		"From: Ann <a@b.example>\r\nContent-Type: text/plain; charset=ebcdic-cp-us": "a@b.example",
+		"From: Ann <a@b.example>\r\nContent-Type: text/plain; charset=unicode":      "a@b.example",
+	} {
+		h, err := readHead([]byte(from + "\r\n\r\n"))
+		if err != nil || h.from.Address != want || h.shared != strings.Contains(from, "c@d.example") {
+			t.Errorf("%s: %+v, %v", from, h.from, err)
+		}
 	}
 	if h, err := readHead([]byte(strings.Repeat("x\n", 100_000) + "From: a@b\n\n")); err != nil || h.from.Address != "a@b" {
 		t.Errorf("after many lines that are no field: %+v, %v", h, err)

@@ -70,8 +70,9 @@ type Config struct {
 	AuthServ string
 	// Unproven also takes mail that nothing proves. Its senders have the ID unproven/ADDRESS.
 	Unproven bool
-	// PerHour is how many mails of one address are taken in an hour; 0 means 20. Those
-	// beyond it stay unread, so that two programs that answer each other come to an end.
+	// PerHour is how many mails of one address are taken in an hour that answer others; 0 means 20. Of
+	// all mails it is five times as many. Those beyond it stay unread, so that two programs that answer
+	// each other come to an end.
 	PerHour int
 	// Poll is how often the server is asked for mail that it has not announced; 0 means a
 	// minute.

@@ -564,12 +564,20 @@ func TestTooMany(t *testing.T) {
 	config.PerHour = 2
 	in := newBox()
 	for i := range 5 {
-		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\n", pass, i), fmt.Sprint(i)))
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\nSubject: Re: 1\n", pass, i), fmt.Sprint(i)))
+	}
+	for i := range 12 { // they answer nothing
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <n%d@example.org>\n", pass, i), "new "+fmt.Sprint(i)))
 	}
 	p.deliver(t, strings.ReplaceAll(mail(pass, "of bob"), "ann@", "bob@"))
 	run(t, open(t, config), in)
-	if a, b, c := in.next(t), in.next(t), in.next(t); a.Text != "0" || b.Text != "1" || c.Text != "of bob" {
-		t.Errorf("got %q, %q, %q", a.Text, b.Text, c.Text)
+	got := []string{}
+	for len(got) == 0 || got[len(got)-1] != "of bob" {
+		_, text, _ := strings.Cut("\n\n"+in.next(t).Text, "\n\n")
+		got = append(got, text[strings.LastIndex(text, "\n")+1:])
+	}
+	if want := "0,1,new 0,new 1,new 2,new 3,new 4,new 5,new 6,new 7,of bob"; strings.Join(got, ",") != want {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -656,6 +664,8 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"MAIL", 550, "5.4.6 too many messages today", nil, true},
 		{"RCPT", 550, "5.7.1 Service unavailable, Client host blocked using Spamhaus", channel.ErrRefused, false},
 		{"DATA", 550, "5.7.26 This mail is unauthenticated, SPF and DKIM did not pass", channel.ErrRefused, false},
+		{"DATA", 550, "5.7.60 SMTP; Client does not have permissions to send as this sender", channel.ErrRefused, false},
+		{"DATA", 550, "5.7.708 Access denied, traffic not accepted from this IP", channel.ErrRefused, false},
 		{"RCPT", 554, "5.7.1 Relay access denied", channel.ErrRefused, false},
 		{"RCPT", 552, "5.2.2 The mailbox is over quota", channel.ErrGone, false},
 		{"RCPT", 550, "5.2.1 The email account that you tried to reach is disabled", channel.ErrGone, false},
@@ -664,7 +674,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{"DATA", 451, "not now", nil, false},
 	} {
 		p.mu.Lock()
-		p.fail[test.command] = &smtp.SMTPError{Code: test.code, Message: test.text}
+		p.fail[test.command] = &smtp.SMTPError{Code: test.code, EnhancedCode: smtp.NoEnhancedCode, Message: test.text}
 		p.mu.Unlock()
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "ann@example.org"}, Text: "x"})
 		var limited *channel.Limited

@@ -229,8 +229,8 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 		return nil
 	}
 	if _, done := s.c.taken.Get(h.id + " " + h.from.Address); !done {
-		limit := s.c.limit(h.from.Address)
-		if limit.Tokens() < 1 {
+		limits := s.c.limits(h)
+		if slices.ContainsFunc(limits, func(l *rate.Limiter) bool { return l.Tokens() < 1 }) {
 			s.c.leave(ctx, uid, h, "too many have come from the address in an hour")
 			return nil
 		}
@@ -251,7 +251,9 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 		if err := in.Receive(ctx, m); err != nil {
 			return err
 		}
-		limit.Allow()
+		for _, l := range limits {
+			l.Allow()
+		}
 		s.c.taken.Put(h.id+" "+h.from.Address, struct{}{})
 	}
 	defer s.within(step)()
@@ -290,16 +292,28 @@ func (c *Channel) unwanted(h head) string {
 
 func (c *Channel) proves(h head) bool {
 	_, domain, _ := strings.Cut(h.from.Address, "@")
-	return proven(h.results, c.config.AuthServ, domain)
+	return !h.shared && proven(h.results, c.config.AuthServ, domain)
 }
 
-func (c *Channel) limit(address string) *rate.Limiter {
-	l, ok := c.rates.Get(address)
-	if !ok {
-		l = rate.NewLimiter(rate.Every(time.Hour/time.Duration(c.config.PerHour)), c.config.PerHour)
-		c.rates.Put(address, l)
+// unasked is how many times more mails are taken that answer none.
+const unasked = 5
+
+// limits are those for a mail: one of all mails of its address, and one of those that answer others, as a
+// program does that answers us.
+func (c *Channel) limits(h head) []*rate.Limiter {
+	limit := func(key string, perHour int) *rate.Limiter {
+		l, ok := c.rates.Get(key)
+		if !ok {
+			l = rate.NewLimiter(rate.Every(time.Hour/time.Duration(perHour)), perHour)
+			c.rates.Put(key, l)
+		}
+		return l
 	}
-	return l
+	list := []*rate.Limiter{limit(h.from.Address, unasked*c.config.PerHour)}
+	if len(h.references) > 0 || answered.MatchString(h.subject) {
+		list = append(list, limit("re: "+h.from.Address, c.config.PerHour))
+	}
+	return list
 }
 
 func (c *Channel) leave(ctx context.Context, uid imap.UID, h head, why string) {
@@ -332,8 +346,13 @@ func (c *Channel) read(ctx context.Context, h head, raw []byte) (text string, fi
 		c.log.InfoContext(ctx, "a mail was read although it is broken", "from", h.from.Address, "mended", mended)
 	}
 	answers := slices.ContainsFunc(h.references, c.isOurs)
-	// A mail that answers none of ours may quote what the agent has not seen.
-	text = newest(b.text, answers && !forwards(h.subject))
+	// A mail that answers none of ours may quote what the agent has not seen. Some programs do not say
+	// which one they answer.
+	if text = b.text; forwards(h.subject) {
+		text = newest(text, false, "")
+	} else {
+		text = newest(text, answers, lower(c.self.Address))
+	}
 	if text = strings.TrimSpace(text + "\n\n" + b.attached); text == "" && len(b.files) == 0 {
 		text = "[The mail has no text.]"
 	}

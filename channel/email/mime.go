@@ -496,9 +496,10 @@ func words(field, hint string) string {
 }
 
 // rawField decodes the bytes that somebody wrote into a field as they are, in the charset of the text
-// unless that has signs of two bytes only.
+// unless its signs are others than those of ASCII.
 func rawField(field, hint string) string {
-	if hint = strings.ToLower(hint); strings.HasPrefix(hint, "utf-16") || strings.HasPrefix(hint, "utf-32") || strings.HasSuffix(hint, "utf-7") {
+	const plain = "From: +0-"
+	if text, _ := charset.Decode([]byte(plain), hint); text != plain {
 		hint = ""
 	}
 	field, _ = charset.Decode([]byte(field), hint)
@@ -518,19 +519,24 @@ func decodeWord(encoding, text string) []byte {
 	return data
 }
 
-// writer returns the one address of a From. A name may have anything in it; if that makes several
-// addresses possible, there is none.
-func writer(field, hint string) (*mail.Address, bool) {
+// writer returns the address of a From, and how many there are: of several that are written as they
+// should be, the one that sent the mail, or the first. A name may have anything in it; if that makes
+// several addresses possible, there is none.
+func writer(field, sender, hint string) (*mail.Address, int) {
 	field = rawField(field, hint)
 	lenient := &mime.WordDecoder{CharsetReader: charset.Reader}
 	if list, err := (&mail.AddressParser{WordDecoder: lenient}).ParseList(field); err == nil {
-		if len(list) != 1 || !validAddress(list[0].Address) {
-			return nil, false
-		}
 		a := list[0]
+		if sent, n := writer(sender, "", hint); n == 1 && len(list) > 1 {
+			i := slices.IndexFunc(list, func(a *mail.Address) bool { return lower(a.Address) == lower(sent.Address) })
+			a = list[max(i, 0)]
+		}
+		if !validAddress(a.Address) {
+			return nil, 0
+		}
 		if quoted := a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'"); !quoted && !strings.Contains(a.Address, "=?") {
 			a.Name = words(a.Name, "")
-			return a, true
+			return a, len(list)
 		}
 		field = words(field, hint) // the address was encoded, or has quotes
 	}
@@ -547,14 +553,14 @@ func writer(field, hint string) (*mail.Address, bool) {
 			add(strings.Trim(words(field[:a[0]], ""), " \t\"',;:<>"), field[a[2]:a[3]])
 		}
 	} else {
-		for _, word := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]", r) }) {
+		for _, word := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]<>", r) }) {
 			add("", word)
 		}
 	}
 	if len(found) != 1 {
-		return nil, false
+		return nil, 0
 	}
-	return found[0], true
+	return found[0], 1
 }
 
 var angled = regexp.MustCompile(`<([^<>]*)>`)

@@ -44,24 +44,21 @@ type head struct {
 	references []string
 	subject    string
 	from       *mail.Address // its address in lower case
+	shared     bool          // several have written it, so that nothing proves that this one has
 	results    []string      // the Authentication-Results
 	automatic  string        // why no answer is wanted; empty if one is
 }
 
-// readHead reads the header of a mail. It returns an error if it does not name one writer.
+// readHead reads the header of a mail. It returns an error if it names no writer.
 func readHead(raw []byte) (head, error) {
 	p := readPart(blankless(raw))
 	h, hint := p.header, p.params["charset"]
 	var m head
-	froms := h.Values("From")
-	if len(froms) != 1 {
-		return m, fmt.Errorf("it has %d From fields instead of one", len(froms))
-	}
-	from, ok := writer(froms[0], hint)
-	if !ok {
+	from, writers := writer(strings.Join(h.Values("From"), ", "), h.Get("Sender"), hint)
+	if writers == 0 {
 		return m, errors.New("its From is not one mail address that can be answered")
 	}
-	m.from = from
+	m.from, m.shared = from, writers > 1
 	m.from.Address = lower(m.from.Address)
 	m.from.Name = printable.Line(m.from.Name, 100)
 	m.results = h.Values("Authentication-Results")

@@ -140,8 +140,31 @@ func TestNewest(t *testing.T) {
 		"sent from a place":  {true, "It was\nsent from my house", "It was\nsent from my house"},
 		"a list, not a head": {true, "From: Berlin\nTo: Paris\nwhen?", "From: Berlin\nTo: Paris\nwhen?"},
 	} {
-		if got := newest(c.text, c.answers); got != c.want {
+		if got := newest(c.text, c.answers, ""); got != c.want {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestQuotesUs cuts what the agent itself has written, also from a mail that does not say what it answers.
+func TestQuotesUs(t *testing.T) {
+	t.Parallel()
+	const us = "helper@example.org"
+	for text, want := range map[string]string{
+		"Obrigado!\n\nEm seg., 1 de jan. de 2026 às 10:00, Helper <helper@example.org> escreveu:\n\n> old":            "Obrigado!",
+		"好的\n\n在 2026-01-01 10:00:00，\"Helper\" <Helper@example.org> 写道：\n\nold":                                      "好的",
+		"Tak\n\nOd: Helper <helper@example.org>\nWysłano: 1 stycznia 2026 10:00\nDo: Ann\nTemat: x\n\nstare":          "Tak",
+		"see\n\nOn 1 Jan 2026 at 10:00, Bob <bob@example.org> wrote:\n\n> mail helper@example.org":                    "",
+		"> question one\nyes\n> question two\nno":                                                                     "",
+		"What does this line mean?\n> ERROR 42: flux":                                                                 "",
+		"On 1 Jan 2026 at 10:00, Helper <helper@example.org> wrote:\n> old":                                           "",
+		"Ja\n\nOp do 1 jan 2026 om 10:00 schreef Helper <helper@example.org>:\n\n> one\n\nBut what about two?\n> two": "",
+	} {
+		if want == "" {
+			want = text
+		}
+		if got := newest(text, false, us); got != want {
+			t.Errorf("%q is %q", text, got)
 		}
 	}
 }
@@ -152,9 +175,25 @@ func TestHead(t *testing.T) {
 	if err != nil || h.from.Address != "ann@example.org" || len(h.id) > maxID || h.threadOf() != "a@b" || strings.Join(h.references, " ") != "a@b c@d e@f" || strings.ContainsAny(h.subject, "\r\n") {
 		t.Errorf("%+v, %v", h, err)
 	}
-	for _, from := range []string{"", "a", "a@b, c@d", "group: a@b, c@d;", "<a b@c>", "\"a;b\"@c", strings.Repeat("a", 200) + "@b"} {
+	for _, from := range []string{"", "a", "<a b@c>", "\"a;b\"@c", strings.Repeat("a", 200) + "@b"} {
 		if h, err := readHead([]byte("From: " + from + "\r\n\r\n")); err == nil {
 			t.Errorf("%q is read as %+v", from, h.from)
+		}
+	}
+	for subject, want := range map[string]string{
+		"Out of Office AutoReply: Hello": "automatic", "Delivery Status Notification (Failure)": "automatic",
+		"Phản hồi tự động: x": "automatic", "תגובה אוטומטית: x": "automatic", "不在のお知らせ": "automatic", "부재중 자동응답": "automatic",
+		"Nicht zustellbar: x": "automatic", "退信通知": "automatic",
+		"Delivery status of my order": "", "Afwezigheid plannen": "", "不在时怎么办": "",
+	} {
+		h, err := readHead([]byte("From: a@b\r\nSubject: " + subject + "\r\n\r\n"))
+		if err != nil || (h.automatic != "") != (want != "") {
+			t.Errorf("%s: %q, %v", subject, h.automatic, err)
+		}
+	}
+	for _, field := range []string{"X-POST-MessageClass: 9; Autoresponder", "X-Precedence: bulk", "X-Loop: a@b"} {
+		if h, err := readHead([]byte("From: a@b\r\n" + field + "\r\n\r\n")); err != nil || h.automatic == "" {
+			t.Errorf("%s: %q, %v", field, h.automatic, err)
 		}
 	}
 	if got := reply("RE: Aw: 回复：Lunch", "Bot"); got != "Re: Lunch" {
@@ -185,7 +224,7 @@ func FuzzMail(f *testing.F) {
 			t.Errorf("%q, %d files", text, len(b.files))
 		}
 		for _, answers := range []bool{false, true} {
-			if short := newest(text, answers); len(short) > len(text) || short == "" && strings.TrimSpace(text) != "" {
+			if short := newest(text, answers, ""); len(short) > len(text) || short == "" && strings.TrimSpace(text) != "" {
 				t.Errorf("of %q %q is left", text, short)
 			}
 		}

@@ -7,13 +7,13 @@ import (
 )
 
 // newest returns what a writer has added: the text without a signature and, if answers is
-// true, without the mail below it that it answers. Quotes between which somebody has written
-// stay. A text of which nothing would be left stays as it is.
-func newest(text string, answers bool) string {
+// true or self has written it, without the mail below it that it answers. Quotes between which somebody
+// has written stay. A text of which nothing would be left stays as it is.
+func newest(text string, answers bool, self string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	kept := lines
-	if answers {
-		kept = unquoted(kept)
+	if short := unquoted(kept); answers || introduces(kept[len(short):], self) {
+		kept = short
 	}
 	kept = unsigned(kept)
 	short := strings.TrimSpace(strings.Join(kept, "\n"))
@@ -21,6 +21,12 @@ func newest(text string, answers bool) string {
 		return strings.TrimSpace(text)
 	}
 	return short
+}
+
+// introduces reports whether the beginning of a quoted mail names an address.
+func introduces(quote []string, address string) bool {
+	head := strings.ToLower(strings.Join(quote[:min(len(quote), 6)], "\n"))
+	return address != "" && strings.Contains(head, "<"+address+">")
 }
 
 // maxSignature is how many lines of a signature are taken for one.

@@ -173,6 +173,13 @@ var (
 	size = regexp.MustCompile(`(?i)(message|mail|file|content).{0,20} (size|too (big|large|long))|too large|maximum.{0,20}size`)
 )
 
+// senders are codes about who sends: not logged in (7.3, 7.8, 7.57), no right to the address (7.60), a
+// sender or machine that Microsoft has blocked (7.501 to 7.750), no proof of the domain (7.26).
+var senders = []string{
+	"7.3", "7.8", "7.26", "7.57", "7.60", "7.501", "7.502", "7.503", "7.508", "7.509", "7.511", "7.606", "7.703", "7.705",
+	"7.708", "7.750",
+}
+
 // enhanced matches the code of RFC 3463 at the beginning of an answer.
 var enhanced = regexp.MustCompile(`^[245]\.(\d{1,3}\.\d{1,3})\b`)
 
@@ -204,7 +211,7 @@ func meaning(doing string, err error, final error) error {
 		return fmt.Errorf("%w: %w", told, channel.ErrRefused)
 	case said.Code >= 500 && final != nil && much:
 		return &channel.Limited{After: later, Err: told}
-	case said.Code >= 500 && final != nil && !full && (known.MatchString(said.Msg) || code == "7.26" || code == "7.8"):
+	case said.Code >= 500 && final != nil && !full && (known.MatchString(said.Msg) || slices.Contains(senders, code)):
 		return fmt.Errorf("%w: %w", told, channel.ErrRefused)
 	case said.Code >= 500 && final != nil:
 		return fmt.Errorf("%w: %w", told, final)

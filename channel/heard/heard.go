@@ -38,6 +38,7 @@ type Memory struct {
 	mu     sync.Mutex
 	groups map[string][]Said
 	given  map[string]given // by group, the last
+	told   map[string][]Said
 }
 
 // given is what a message got, and who had said it.
@@ -48,7 +49,7 @@ type given struct {
 
 // New returns an empty memory for some groups.
 func New(groups []string) *Memory {
-	m := &Memory{groups: map[string][]Said{}, given: map[string]given{}}
+	m := &Memory{groups: map[string][]Said{}, given: map[string]given{}, told: map[string][]Said{}}
 	for _, g := range groups {
 		m.groups[g] = nil
 	}
@@ -89,6 +90,37 @@ func (m *Memory) Hear(group string, s Said) {
 	}
 	list = append(list, s)
 	m.groups[group] = list[max(0, len(list)-maxLines):]
+}
+
+// maxTold is how many messages of the agent are kept in a group.
+const maxTold = 10
+
+// Tell adds what the agent has said in a group by itself, whether the group is named or not.
+func (m *Memory) Tell(group, text string, at time.Time) {
+	if text = strings.TrimSpace(text); len(text) > maxLine {
+		text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := append(m.told[group], Said{Text: text, Time: at})
+	m.told[group] = list[max(0, len(list)-maxTold):]
+}
+
+// Told returns that for a message that begins a thread, and with it a conversation; empty for others, or
+// if there was nothing.
+func (m *Memory) Told(group string, now Said, at time.Time) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := ""
+	for _, s := range m.told[group] {
+		if now.Thread != "" && now.begins() && at.Sub(s.Time) <= life {
+			text += "> " + strings.ReplaceAll(s.Text, "\n", "\n> ") + "\n"
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "[You have written in this chat before, by yourself]\n" + text + "\n"
 }
 
 // Before takes what was said in a group, in the thread of a message or outside of all threads, before it:

@@ -25,3 +25,28 @@ func TestBefore(t *testing.T) {
 		t.Errorf("of somebody who is forgotten: %q", left)
 	}
 }
+
+// TestTold: what the agent has said by itself comes with each message that begins a thread, for a day.
+func TestTold(t *testing.T) {
+	now := time.Now()
+	m := heard.New(nil)
+	m.Tell("g", "one\ntwo", now)
+	begins := heard.Said{ID: "g:7", Thread: "7"}
+	want := "[You have written in this chat before, by yourself]\n> one\n> two\n\n"
+	for _, c := range []struct {
+		group string
+		said  heard.Said
+		at    time.Time
+		want  string
+	}{
+		{"g", begins, now, want},
+		{"g", heard.Said{ID: "g:9", Thread: "8"}, now, ""}, // in a thread
+		{"g", heard.Said{ID: "g:9"}, now, ""},              // the conversation of the chat has it
+		{"h", begins, now, ""},
+		{"g", begins, now.Add(25 * time.Hour), ""},
+	} {
+		if got := m.Told(c.group, c.said, c.at); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 // emphasis reads bold, italic and struck text as models mean it. CommonMark looks at the spaces
 // around marks, so that it reads **注意：**请看 as plain text, and takes a star between digits for
-// a mark.
+// a mark, or one in the name of a file.
 type emphasis struct{ struck bool }
 
 // Extend implements [goldmark.Extender].
@@ -51,6 +51,12 @@ func (p meant) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 		if d.OriginalLength == 2 && (named.Match(next) || naming.Match(said) && (known.Match(said) || joined.Match(next))) {
 			d.CanOpen, d.CanClose = false, false
 		}
+	case d.Char == '~' && d.OriginalLength == 1: // 10~20 is a range
+		d.CanOpen, d.CanClose = d.CanOpen && !letter(before), d.CanClose && !letter(after)
+	case d.Char == '*' && (globbed.Match(block.Source()[:d.Segment.Start]) || globbing.Match(rest)):
+		d.CanOpen, d.CanClose = false, false
+	case d.Char == '*' && d.OriginalLength == 1 && suffix.Match(rest):
+		d.CanOpen = false
 	case d.OriginalLength > 1: // a double mark has no other meaning
 		d.CanOpen, d.CanClose = !unicode.IsSpace(after), !unicode.IsSpace(before)
 	case d.Char == '*' && factor(before, ")]") && factor(after, "(["):
@@ -70,6 +76,13 @@ var (
 	naming = regexp.MustCompile(`__[a-z][a-z0-9_]*$`)
 	known  = regexp.MustCompile(`__` + names + `$`)
 	joined = regexp.MustCompile(`^([.][a-z]|[(\[])`)
+)
+
+// The names of files have stars: *.go, src/**/*.ts.
+var (
+	globbed  = regexp.MustCompile(`\*/$`)
+	globbing = regexp.MustCompile(`^/\*`)
+	suffix   = regexp.MustCompile(`^\.[a-z0-9]`)
 )
 
 // factor reports whether a character can be beside the sign of a product.

@@ -72,7 +72,7 @@ func (w *writer) inlines(n ast.Node) string {
 type line struct {
 	*writer
 	b      strings.Builder
-	marked bool // a mark was written last
+	marked bool // a mark was written last that a letter may not touch
 }
 
 // children writes what is in a node. The parser cuts a text where a mark could be; its
@@ -108,7 +108,7 @@ func (l *line) inline(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.CodeSpan:
 		code := l.words(n)
-		if s := l.Code(code); l.Joint != "" && s != l.Text(code, false) {
+		if s := l.Code(code); l.Joint != "" && !l.Flanks && s != l.Text(code, false) {
 			l.mark(s)
 		} else {
 			l.write(s)
@@ -178,11 +178,14 @@ func (l *line) write(s string) {
 
 // mark writes a text with marks around it.
 func (l *line) mark(s string) {
-	if last, _ := utf8.DecodeLastRuneInString(l.b.String()); letter(last) {
+	inner := strings.Trim(s, "*~")
+	first, _ := utf8.DecodeRuneInString(inner)
+	end, _ := utf8.DecodeLastRuneInString(inner)
+	if last, _ := utf8.DecodeLastRuneInString(l.b.String()); letter(last) && (!l.Flanks || !letter(first)) {
 		l.b.WriteString(l.Joint)
 	}
 	l.b.WriteString(s)
-	l.marked = true
+	l.marked = !l.Flanks || !letter(end)
 }
 
 func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

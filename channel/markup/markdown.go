@@ -11,6 +11,8 @@ func Markdown(escape func(s string) string) Dialect {
 		Strong: Around("**", "**"),
 		Italic: Around("*", "*"),
 		Struck: Around("~~", "~~"),
+		Joint:  "\u200a", // a space that nobody sees
+		Flanks: true,
 		Code:   func(code string) string { return span(code, escape) },
 		Heading: func(level int, s string) string {
 			return strings.Repeat("#", level) + " " + strings.ReplaceAll(s, "\n", " ")

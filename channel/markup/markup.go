@@ -50,8 +50,10 @@ type Dialect struct {
 	Link func(l Link) string
 	// Raw writes HTML as the text that it is. Nil is Text.
 	Raw func(html string) string
-	// Joint separates a mark from a letter that touches it from outside.
-	Joint string
+	// Joint separates a mark from a letter that touches it from outside; if Flanks is true, only one
+	// that has no letter or digit inside beside it, as CommonMark reads such a mark as text.
+	Joint  string
+	Flanks bool
 	// MarkedBreak separates lines within a mark. Empty is the end of a line.
 	MarkedBreak string
 	// Checked and Unchecked are the boxes of a task list. Empty is "☑ " and "☐ ".

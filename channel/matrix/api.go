@@ -21,15 +21,20 @@ const (
 	noVersion    = "M_UNSUPPORTED_ROOM_VERSION" // what Dendrite says of a room that is not there
 )
 
-// refusals are the codes about the account and the moment. Those about a room have other meanings
-// elsewhere, so Send knows them.
+// refusals are the codes of the specification (client-server API 1.16, "Standard error response", and
+// those of the routes), and of MSC3848 and MSC4335. The docs list them. A homeserver counts what an
+// account sends, whatever the room.
 var refusals = platform.Refusals{
+	// The token has ended, also with soft_logout; the account is deactivated, locked or suspended, has to
+	// consent to terms, or the homeserver takes no more of anybody or of this account.
 	Refused: []string{
-		"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED",
-		"M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED",
+		"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_UNAUTHORIZED", "M_USER_DEACTIVATED", "M_USER_LOCKED",
+		"M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_LIMIT_EXCEEDED",
 	},
-	Gone: []string{"M_GUEST_ACCESS_FORBIDDEN"},
+	// M_FORBIDDEN and M_NOT_FOUND mean a room only where something is sent into one; post knows them.
+	Gone: []string{"M_GUEST_ACCESS_FORBIDDEN", "M_NOT_JOINED", "M_INSUFFICIENT_POWER"},
 	Busy: []string{"M_LIMIT_EXCEEDED"},
+	Away: []string{"M_CONNECTION_FAILED", "M_CONNECTION_TIMEOUT"},
 }
 
 // refusal returns the error of an answer.

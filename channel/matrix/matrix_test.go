@@ -27,7 +27,7 @@ import (
 // scenarios are what every homeserver has to take.
 var scenarios = map[string]func(*testing.T, *world){
 	"messages": testMessages, "mentions": testMentions, "threads": testThreads, "invitations": testInvitations, "added": testAdded, "direct": testDirect, "everywhere": testEverywhere,
-	"roles": testRoles, "sending": testSending, "files": testFiles, "restart": testRestart, "once": testOnce, "gone": testGone,
+	"roles": testRoles, "sending": testSending, "files": testFiles, "restart": testRestart, "once": testOnce, "gone": testGone, "refusals": testRefusals,
 	"encrypted": testEncrypted, "to a person": testPerson, "tools": testTools,
 }
 
@@ -324,14 +324,15 @@ func testThreads(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	w.ann.say(w.group, "more!", thread(begun))
-	if m := in.next(t); !m.Mentioned || m.At.Thread != begun {
+	if m := in.next(t); !m.Mentioned || m.At.Thread != begun || m.Text != "[The thread before this message]\n> you: news\n\nmore!" {
 		t.Errorf("in its own thread: %+v", m)
 	}
 	// So is one in a thread that began with a mention.
 	asked := w.ann.say(w.group, w.me+" a question", nil)
 	in.next(t)
 	w.ann.say(w.group, "and another", thread(asked))
-	if m := in.next(t); !m.Mentioned || m.At.Thread != asked {
+	m = in.next(t)
+	if !m.Mentioned || m.At.Thread != asked || !strings.HasPrefix(m.Text, "[The thread before this message]\n> Ann: ") || !strings.HasSuffix(m.Text, "a question\n\nand another") {
 		t.Errorf("in a thread that began with a mention: %+v", m)
 	}
 	w.ann.say(w.group, "among us", thread(root))

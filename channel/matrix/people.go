@@ -267,7 +267,9 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 		a.Text = platform.Unread(a.Text, a.files, func(f file) string { return f.name })
 		return false, nil
 	}
-	if a.Group && named && a.At.Thread != "" && !strings.HasPrefix(a.Text, "/") {
+	// What it began with is in the conversation of the room.
+	unread := a.Mentioned && r.upTo.After(room+" "+a.At.Thread, a.ID) == ""
+	if a.Group && (named || unread) && a.At.Thread != "" && !strings.HasPrefix(a.Text, "/") {
 		said, err := r.before(ctx, a)
 		if err != nil {
 			return false, err
@@ -292,6 +294,11 @@ func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
 		}
 		return cited{sender: me.ID}, nil
 	}
+	return c.written(ctx, room, id)
+}
+
+// written returns what a message says, also one of the account.
+func (c *Channel) written(ctx context.Context, room, id string) (cited, error) {
 	key := room + " " + id
 	if known, ok := c.events.Get(key); ok {
 		return known, nil

@@ -48,10 +48,7 @@ func (c *Channel) place(ctx context.Context, chat string) (string, error) {
 		return c.moves.Newest(chat), nil
 	case userID(chat):
 		room, err := c.person(ctx, chat)
-		if platform.Fails(err, forbidden, notFound, badParameter) {
-			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
-		}
-		return room, err
+		return room, platform.Means(err, channel.ErrGone, forbidden, notFound, badParameter)
 	}
 	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", platform.Word(chat), channel.ErrGone)
 }
@@ -100,9 +97,7 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 		Event string `json:"event_id"`
 	}
 	err := c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-	if platform.Fails(err, forbidden, notFound, noVersion) {
-		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
-	}
+	err = platform.Means(err, channel.ErrGone, forbidden, notFound, noVersion)
 	if err == nil && !eventID(answer.Event) {
 		err = errors.New("matrix: the homeserver names no event that was sent")
 	}

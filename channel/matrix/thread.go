@@ -53,7 +53,7 @@ func (r *run) before(ctx context.Context, a *arrival) (said []platform.Said, err
 		}
 	}
 	if last == "" {
-		root, err := r.cite(ctx, room, thread)
+		root, err := r.written(ctx, room, thread)
 		if err != nil {
 			return nil, err
 		}

@@ -182,6 +182,20 @@ func TestThreadBefore(t *testing.T) {
 	if m := in.next(t); m.Text != "[The thread before this message]\n> Ann: It works again.\n\nand now,?" && m.Text != "[The thread before this message]\n> Ann: It works again.\n\nand now, ?" {
 		t.Errorf("%q", m.Text)
 	}
+	begun := s.Write(post{User: ann, Chat: town, Message: "@etui hello"})
+	in.next(t)
+	s.Write(post{User: ann, Chat: town, Root: begun, Message: "more"})
+	if m := in.next(t); m.Text != "more" || !m.Mentioned {
+		t.Errorf("in a thread that began with a mention: %+v", m)
+	}
+	own, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: town}, Text: "It is up."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write(post{User: ann, Chat: town, Root: own, Message: "Since when?"})
+	if m := in.next(t); m.Text != "[The thread before this message]\n> you: It is up.\n\nSince when?" || !m.Mentioned {
+		t.Errorf("below what the bot has written by itself: %+v", m)
+	}
 }
 
 // TestLeftOut checks what is no message of a person to the bot.

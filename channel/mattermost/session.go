@@ -315,6 +315,9 @@ func (s *session) take(ctx context.Context, p post) error {
 			m.Mentioned = author == s.self.ID || s.self.mention.MatchString(m.Text) // it answers or names the bot
 			m.Text = strings.TrimSpace(s.self.mention.ReplaceAllString(m.Text, "$1$2"))
 			m.At.Thread = cmp.Or(p.Root, p.ID) // the reply begins a thread, and what is written there belongs to it
+			if p.Root == "" && m.Mentioned {
+				s.upTo.Note(p.ID, strconv.FormatInt(p.Created, 10)) // the conversation has it
+			}
 		}
 		hoped := m
 		hoped.Mentioned = m.Group
@@ -323,7 +326,9 @@ func (s *session) take(ctx context.Context, p post) error {
 		}
 		if s.Wants(ctx, m) {
 			m.Files = s.load(ctx, p.Metadata.Files)
-			if p.Root != "" && s.self.mention.MatchString(p.Message) && !strings.HasPrefix(m.Text, "/") {
+			// What the bot has written by itself is in the conversation of the channel.
+			unread := m.Mentioned && s.upTo.After(p.Root, strconv.FormatInt(p.Created, 10)) == ""
+			if p.Root != "" && (unread || s.self.mention.MatchString(p.Message)) && !strings.HasPrefix(m.Text, "/") {
 				m.Text = platform.Thread(s.before(ctx, p), m.Text)
 			}
 		} else {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -24,7 +25,7 @@ func Thread(before []Said, question string) string {
 	if len(lines) == 0 {
 		return question
 	}
-	return "[The thread before this message]\n" + strings.Join(lines, "\n") + "\n\n" + question
+	return channel.ThreadHead + "\n" + strings.Join(lines, "\n") + "\n\n" + question
 }
 
 // Passed returns messages that somebody passes on together.

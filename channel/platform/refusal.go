@@ -57,6 +57,15 @@ func Fails(err error, codes ...string) bool {
 	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
+// Means gives an answer with one of these codes another meaning than the table of its platform.
+func Means(err, what error, codes ...string) error {
+	var f *Failure
+	if errors.As(err, &f) && slices.Contains(codes, f.Code) {
+		f.Means = what
+	}
+	return err
+}
+
 // Refusals are the codes with which a platform says no, by what they are about. Any other code is
 // about the one message, unless the status is one of an internal error.
 type Refusals struct {

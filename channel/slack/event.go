@@ -218,6 +218,7 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 		a.At.Thread = e.TS // the reply begins a thread, and what is written there belongs to it
 		if a.Mentioned {
 			s.begun.Put(messageID(e.Channel, e.TS), true)
+			s.upTo.Note(messageID(e.Channel, e.TS), e.TS) // the conversation has it
 		}
 	}
 	return a, nil

@@ -88,7 +88,7 @@ func (s *session) before(ctx context.Context, m *channel.Incoming) (said []platf
 		if e.TS >= ts || read && (e.TS <= oldest || e.User == s.self.User) {
 			continue
 		}
-		text, _ := readText(s.named(ctx, e.Text), "")
+		text, _ := readText(s.named(ctx, e.Text), s.self.User)
 		for _, f := range e.Files {
 			text += " [file " + printable.Line(cmp.Or(f.Name, f.Title), 100) + "]"
 		}

@@ -98,7 +98,17 @@ func TestThread(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	s.Write(object{"channel": "C1", "channel_type": "channel", "user": "U2", "thread_ts": begun, "parent_user_id": "4711", "text": "me, too"})
-	if m := in.next(t); !m.Mentioned || !strings.HasSuffix(m.Text, "me, too") {
+	if m := in.next(t); !m.Mentioned || m.Text != "me, too" {
 		t.Errorf("in a thread that began with a mention: %+v", m)
+	}
+
+	own, err := s.Channel(t).Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "C1"}, Text: "The deploy is at eleven."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ts, _ := strings.Cut(own, ":")
+	s.Write(object{"channel": "C1", "channel_type": "channel", "user": "4711", "thread_ts": ts, "parent_user_id": bot, "text": "Why?"})
+	if m := in.next(t); !m.Mentioned || m.Text != "[The thread before this message]\n> you: The deploy is at eleven.\n\nWhy?" {
+		t.Errorf("below what the bot has said by itself: %+v", m)
 	}
 }

@@ -110,7 +110,7 @@ func (c *Channel) message(ctx context.Context, r *run, updates []update) (channe
 			files = append(files, attached(m.Reply)...)
 		}
 	case m.OfStory != nil && !command:
-		q := "(a story of " + cmp.Or(printable.Line(m.OfStory.Chat.Title, 100), "somebody") + ", which bots cannot see)"
+		q := "(a story of " + m.OfStory.Chat.name() + ", which bots cannot see)"
 		in.Text = strings.TrimSpace(platform.Quote(q, platform.MaxCited) + "\n\n" + in.Text)
 	case m.External != nil && !command:
 		q := cmp.Or(m.External.Text, m.External.Caption, described(&m.External.message))
@@ -280,7 +280,7 @@ func described(m *message) string {
 	case m.Game != nil:
 		return "Game: " + printable.Line(m.Game.Title, 200)
 	case m.Story != nil:
-		return "(a story of " + cmp.Or(printable.Line(m.Story.Chat.Title, 100), "somebody") + ", which bots cannot see)"
+		return "(a story of " + m.Story.Chat.name() + ", which bots cannot see)"
 	case m.Paid != nil:
 		return "(media to be paid for, which bots cannot see)"
 	case m.Invoice != nil:

@@ -416,7 +416,7 @@ func TestExternal(t *testing.T) {
 		"Poll: Lunch?\n- Soup\n- Rice":            {"poll": object{"question": "Lunch?", "options": []object{{"text": "Soup"}, {"text": "Rice"}}}},
 		"🎲 (a die shows 4)":                       {"dice": object{"emoji": "🎲", "value": 4}},
 		"Game: Chess":                             {"game": object{"title": "Chess"}},
-		"(a story of Ann, which bots cannot see)": {"story": object{"chat": object{"id": 1, "title": "Ann"}}},
+		"(a story of Ann, which bots cannot see)": {"story": object{"chat": object{"id": 1, "first_name": "Ann"}}},
 		"(gift: a message of a kind that cannot be read)": {
 			"gift":    object{"gift": object{"id": "1", "sticker": object{"file_id": "s"}, "star_count": 15}},
 			"via_bot": self, "sender_business_bot": self, "link_preview_options": object{"is_disabled": true},

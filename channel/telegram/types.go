@@ -1,11 +1,14 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // The objects of the Bot API, with the fields that are read here.
@@ -62,7 +65,12 @@ type place struct {
 	ID       int64  `json:"id"`
 	Type     string `json:"type"`
 	Title    string `json:"title"`
+	First    string `json:"first_name"` // of a direct chat
 	Username string `json:"username"`
+}
+
+func (p place) name() string {
+	return cmp.Or(printable.Line(cmp.Or(p.Title, p.First), 100), "somebody")
 }
 
 type message struct {

@@ -30,7 +30,12 @@ type writer struct {
 }
 
 func (w *writer) dialect() markup.Dialect {
+	joint := "\u200a" // a space that nobody sees
+	if w.plain {
+		joint = ""
+	}
 	return markup.Dialect{
+		Joint: joint, Flanks: true,
 		Parser:  markup.CommonMark(),
 		Text:    func(s string, _ bool) string { return w.literal(printable.Text(s)) },
 		Strong:  func(s string) string { return w.mark("**"+s+"**", s, strings.Contains(s, "\n")) },

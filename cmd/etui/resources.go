@@ -374,7 +374,15 @@ none runs. Clients that speak HTTP need no command: http://127.0.0.1:3884/mcp is
 func status() action {
 	return action{
 		use: "status", short: "Show what runs: agents, configuration, workflows", needs: changes,
-		run: get("/api/status", report.Status),
+		run: func(ctx context.Context, c *call) error {
+			var s api.Status
+			if err := c.client.Do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
+				return err
+			}
+			var x server.ChannelStatus
+			_ = c.client.Do(ctx, http.MethodGet, "/admin/channels", nil, &x) // not everybody may see them
+			return c.Print(s, func() string { return report.Status(c.Language, s) + report.Lost(c.Language, x) })
+		},
 	}
 }
 

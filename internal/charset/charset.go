@@ -62,11 +62,17 @@ func Decode(data []byte, label string) (text string, sure bool) {
 
 // DecodeHTML does the same for a page, which may say its charset itself.
 func DecodeHTML(data []byte, label string) (text string, sure bool) {
-	if e, known := find(strings.ToLower(label)); e == nil && (label == "" || !known) {
+	e, known := find(strings.ToLower(label))
+	wrong := !known || label == "" || e == nil && !utf8.Valid(data)
+	if e != nil {
+		_, fits := decode(e, data)
+		wrong = !fits
+	}
+	if wrong {
 		if _, name, _ := charset.DetermineEncoding(data, ""); name != "windows-1252" && name != "utf-8" {
 			label = name
 		} else if said := metaCharset.FindSubmatch(data[:min(len(data), maxMeta)]); said != nil { // behind the styles
-			label = string(said[1])
+			label = string(said[1]) + string(said[2])
 		}
 	}
 	return Decode(data, label)
@@ -75,7 +81,7 @@ func DecodeHTML(data []byte, label string) (text string, sure bool) {
 // maxMeta is how far into a page its charset is looked for.
 const maxMeta = 64 << 10
 
-var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)`)
+var metaCharset = regexp.MustCompile(`(?i)<meta\s[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)|^\s*<\?xml\s[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)`)
 
 // decode reports also whether all bytes were text.
 func decode(e encoding.Encoding, data []byte) (string, bool) {
@@ -186,7 +192,7 @@ func find(label string) (e encoding.Encoding, known bool) {
 		return simplifiedchinese.GB18030, true // the newest of the family has all of it
 	case "cp932", "ms932", "windows-932", "x-sjis", "sjis":
 		return japanese.ShiftJIS, true
-	case "cp949", "ms949", "windows-949", "ks_c_5601", "x-windows-949":
+	case "cp949", "ms949", "windows-949", "ks_c_5601", "x-windows-949", "uhc":
 		return korean.EUCKR, true
 	case "cp950", "ms950", "windows-950", "big5-hkscs":
 		return traditionalchinese.Big5, true

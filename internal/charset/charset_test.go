@@ -21,6 +21,7 @@ func TestDecode(t *testing.T) {
 		{"k\xe4se", "utf-8", "käse"},
 		{"Gr\xf6\xdfe und \xdcbung", "", "Größe und Übung"},
 		{"\xc4\xe3\xba\xc3", "", "你好"},
+		{"\xc7\xd1\xb1\xb9\xbe\xee", "uhc", "한국어"},
 		{"\xc4\xe3\xba\xc3", "x-foo", "你好"},
 		{"\xd3\xc3Go\xd3\xef\xd1\xd4", "utf-8", "用Go语言"},
 		{"\xc7\xeb\xbf\xb4\xb8\xbd\xbc\xfe", "cp936", "请看附件"},
@@ -72,6 +73,15 @@ func TestDecode(t *testing.T) {
 	}
 	if got, _ := charset.DecodeHTML([]byte(`<meta charset="gb2312"><p>你好`), "utf-8"); !strings.HasSuffix(got, "你好") {
 		t.Errorf("the page that was sent as UTF-8 is %q", got)
+	}
+	for _, c := range []struct{ page, label, want string }{
+		{"<meta charset='big5'><p>\xa4\xa4\xa4\xe5\xb4\xfa\xb8\xd5", "us-ascii", "中文測試"},
+		{"<meta charset=big5><p>\xa4\xa4\xa4\xe5\xb4\xfa\xb8\xd5", "utf-8", "中文測試"},
+		{`<?xml version="1.0" encoding="iso-8859-2"?><p>` + "za\xbf\xf3\xb3\xe6", "", "zażółć"},
+	} {
+		if got, _ := charset.DecodeHTML([]byte(c.page), c.label); !strings.HasSuffix(got, c.want) {
+			t.Errorf("the page as %q is %q", c.label, got)
+		}
 	}
 }
 

@@ -383,7 +383,7 @@ func (s *Server) replies(form url.Values) Object {
 		}
 	}
 	for _, m := range s.messages {
-		if m.Chat == channel && m.Thread == thread && m.TS > oldest {
+		if m.Chat == channel && (m.TS == thread || m.Thread == thread && m.TS > oldest) {
 			list = append(list, Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "text": m.Text, "ts": m.TS, "thread_ts": thread})
 		}
 	}

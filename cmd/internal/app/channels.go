@@ -238,6 +238,9 @@ func (a *App) messageTool() tool.Tool {
 			if err = unknown; err == nil {
 				err = a.Engine.Outbox().PostTo(ctx, key, to, in.Text, tool.IdempotencyKey(ctx))
 			}
+			if err == nil {
+				a.tools.channels.Told(ctx, in.Channel, in.Chat, in.Text)
+			}
 		}
 		if err != nil {
 			return "", err

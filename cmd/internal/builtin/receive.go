@@ -54,7 +54,11 @@ func plainName(name string) string {
 	if len(name) > 60 {
 		name = name[len(name)-60:]
 	}
-	if name = strings.Trim(name, "._-"); name == "" {
+	name = strings.TrimRight(name, "._-")
+	if stem := strings.TrimSuffix(name, path.Ext(name)); stem != "" && strings.Trim(stem, "._-") == "" {
+		return "file" + path.Ext(name)
+	}
+	if name = strings.TrimLeft(name, "._-"); name == "" {
 		return "file"
 	}
 	return name

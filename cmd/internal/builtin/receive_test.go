@@ -19,7 +19,7 @@ func TestReceive(t *testing.T) {
 	}
 	defer func() { _ = f.Close() }()
 	big := make([]byte, 2<<20)
-	for name, want := range map[string]string{"a b.zip": "-a_b.zip", "../../etc/passwd": "-passwd", ".bashrc": "-bashrc", "图片.png": "-png", "": "-file"} {
+	for name, want := range map[string]string{"a b.zip": "-a_b.zip", "../../etc/passwd": "-passwd", ".bashrc": "-bashrc", "图片.png": "-file.png", "": "-file"} {
 		path, err := f.Receive(name, big)
 		if err != nil || !strings.HasPrefix(path, "received/") || !strings.HasSuffix(path, want) {
 			t.Errorf("%q: %q, %v", name, path, err)

@@ -120,6 +120,17 @@ func Approvals(lang string, list api.Approvals) string {
 	}.Text(lang, list.Lasting)
 }
 
+// Lost says which accounts have given a reply up.
+func Lost(lang string, x server.ChannelStatus) (text string) {
+	for _, s := range x.Channels {
+		if s.Lost != "" {
+			text += phrase.In(lang, "%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
+				printable.OneLine(s.Lost))
+		}
+	}
+	return text
+}
+
 // Channels lists the accounts, and who was let in.
 func Channels(lang string, x server.ChannelStatus) string {
 	if len(x.Channels) == 0 {
@@ -153,11 +164,8 @@ func Channels(lang string, x server.ChannelStatus) string {
 		for _, why := range s.Unknown {
 			text += fmt.Sprintf("%s: %s\n", s.Name, printable.OneLine(why))
 		}
-		if s.Lost != "" {
-			text += phrase.In(lang, "%s gave a reply up, which etui inbox list shows: %s\n", s.Name,
-				printable.OneLine(s.Lost))
-		}
 	}
+	text += Lost(lang, x)
 	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
 		text += phrase.In(lang, "\nNo gateway runs them now: etui serve starts it.\n")
 	}
