@@ -162,7 +162,7 @@ func TestChatInBrowser(t *testing.T) {
 	site := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1)
 	open := begin(server.Config{}, []string{site}, steps...)
 	gateway = open.URL
-	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"`+strings.Repeat("long ", 3000)+`"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
+	closed := begin(server.Config{Key: "master", Keys: keys}, nil, fake.Step{Text: "Hello Ann"}, call("report"), fake.Step{Text: "Sent by another."}, fake.Step{Text: "Read for the visitor."}, fake.Step{Calls: []chat.Call{{ID: "r", Name: "read", Arguments: []byte(`{"title":"` + strings.Repeat("long ", 3000) + `"}`)}, {ID: "s", Name: "report", Arguments: []byte(`{"title":"weekly"}`)}}}, fake.Step{Text: "Sent for the visitor."})
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(secret)}, nil)
 	if err != nil {
 		t.Fatal(err)
