@@ -1,12 +1,27 @@
-import { useEffect, useRef } from "react";
+import { useContext, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useTexts } from "../texts";
+import { LanguageContext, useTexts } from "../texts";
 
 export type Series = { label: string; values: number[] };
 
 // amount writes a number of tokens, or a sum of money.
 const amount = (n: number) => (Number.isInteger(n) ? n.toLocaleString() : n.toLocaleString(undefined, { maximumSignificantDigits: 3 }));
+
+// moments writes the times of an axis as people of a language do, with the day where it changes. Apart is how many
+// seconds lie between two.
+function moments(times: number[], apart: number, language: string): string[] {
+  let before = "";
+  return times.map((time) => {
+    const at = new Date(time * 1000);
+    const day = at.toLocaleDateString(language, { day: "numeric", month: "short" });
+    if (apart >= 86_400) return day;
+    const hour = at.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", second: apart < 60 ? "2-digit" : undefined });
+    const same = day === before;
+    before = day;
+    return same ? hour : `${hour}\n${day}`;
+  });
+}
 
 // most is how many series are told apart; the others are drawn as one.
 const most = 6;
@@ -14,6 +29,7 @@ const most = 6;
 // Chart draws series over time, in seconds since 1970: as bars on each other, or as lines.
 export function Chart({ times, series, label, lines = false, sums = true }: { times: number[]; series: Series[]; label: string; lines?: boolean; sums?: boolean }) {
   const t = useTexts();
+  const language = useContext(LanguageContext) === "zh" ? "zh-CN" : "en-GB";
   const place = useRef<HTMLDivElement>(null);
   const shown = few(series, t.others);
   const text = JSON.stringify([times, shown, lines]);
@@ -34,7 +50,7 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
       {
         width: place.current.clientWidth, height: 200, legend: { show: false }, cursor: { show: false },
         scales: { x: { range: [times[0] - step, times[times.length - 1] + step] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-        axes: [{ stroke: colours.color, grid: { show: false } }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
+        axes: [{ stroke: colours.color, grid: { show: false }, values: (_, at, _axis, _space, apart) => moments(at, apart, language) }, { stroke: colours.color, grid: { stroke: colours.getPropertyValue("--line") }, size: 62 }],
         series: [{}, ...stacked.map((s) => ({ label: s.label, stroke: s.colour, fill: lines ? undefined : s.colour, width: lines ? 2 : 0, paths: lines ? undefined : uPlot.paths.bars?.({ size: [0.6, 60] }), points: { show: lines } }))],
       },
       [times, ...stacked.map((s) => s.values)],
@@ -43,7 +59,7 @@ export function Chart({ times, series, label, lines = false, sums = true }: { ti
     const resize = new ResizeObserver(([entry]) => chart.setSize({ width: entry.contentRect.width, height: 200 }));
     resize.observe(place.current);
     return () => { resize.disconnect(); chart.destroy(); };
-  }, [text]);
+  }, [text, language]);
   if (!times.length) return <p className="soft">{t.nothing}</p>;
   const total = (s: Series) => s.values.reduce((sum, n) => sum + n, 0);
   return (
