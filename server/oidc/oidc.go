@@ -365,7 +365,7 @@ func (p *Provider) ask(ctx context.Context) (*found, error) {
 	}
 	endpoint := known.Endpoint()
 	open := strings.HasPrefix(p.config.Issuer, "http://")
-	if u, err := url.Parse(says.End); err != nil || u.Host == "" || u.Scheme != "https" && !(open && u.Scheme == "http") {
+	if u, err := url.Parse(says.End); err != nil || u.Host == "" || u.Scheme != "https" && (!open || u.Scheme != "http") {
 		says.End = "" // people sign in all the same
 	}
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, says.Keys, known.UserInfoEndpoint()} {
