@@ -45,6 +45,8 @@ type Person struct {
 	Proof string `json:"proof,omitempty"`
 	// Key names the API key by which they came in, also through links; empty means none.
 	Key string `json:"-"`
+	// Leave is the address that ends their session at the provider by which they came in; empty means none.
+	Leave string `json:"-"`
 }
 
 // ProofHeader is the header by which the page proves that it is the one that signed in. Cookies go

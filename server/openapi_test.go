@@ -94,6 +94,7 @@ func bodiesOf() map[string]bodies {
 		"GET /console/{view...}":                              {nil, html("")},
 		"GET /console/session":                                {nil, server.SignedIn{}},
 		"POST /console/session":                               {server.SignIn{}, console.Person{}},
+		"DELETE /console/session":                             {nil, server.SignedOut{}},
 		"POST /console/provider":                              {struct{}{}, server.ToProvider{}},
 		"GET /admin/configuration":                            {nil, console.Text{}},
 		"PUT /admin/configuration":                            {console.Edit{}, console.Text{}},

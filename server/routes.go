@@ -105,7 +105,7 @@ func table(s *Server, d doors, own *api.API, skills *admin.API) []Route {
 		{"GET " + console.Path + "/session", Open, "who is signed in to it", s.entrance.signedIn},
 		{"POST " + console.Path + "/session", Open, "a SignIn in, a cookie out", s.entrance.signIn},
 		{"POST " + console.Path + "/provider", Open, "{} in, the address out where a person signs in at the OpenID Connect provider", s.entrance.toProvider},
-		{"DELETE " + console.Path + "/session", Open, "sign out", s.entrance.signOut},
+		{"DELETE " + console.Path + "/session", Open, "sign out; a SignedOut out, which says where the session at the provider ends", s.entrance.signOut},
 		{"GET " + console.ChatPath, Open, "a page to talk to the agents", console.Chat},
 		{"GET /admin/configuration", Operator, "the configuration's file, without secrets", s.editor.read},
 		{"PUT /admin/configuration", Operator, "an Edit in, the file out; 409 if somebody else changed it meanwhile", s.editor.save},

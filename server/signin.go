@@ -50,6 +50,12 @@ type ToProvider struct {
 	URL string `json:"url"`
 }
 
+// SignedOut is where a browser goes after it was signed out, so that its session at the provider ends,
+// too; empty means nowhere.
+type SignedOut struct {
+	URL string `json:"url,omitempty"`
+}
+
 // ConsoleLink asks for a link by which a browser signs in to the console.
 type ConsoleLink struct {
 	// Role is viewer, operator or owner; empty means owner.
@@ -187,8 +193,9 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *entrance) signOut(w http.ResponseWriter, r *http.Request) {
+	who, _ := e.Who(r) // the address has a token of theirs: the cookie alone does not get it
 	e.SignOut(w, r)
-	w.WriteHeader(http.StatusNoContent)
+	wire.Reply(w, http.StatusOK, SignedOut{who.Leave})
 }
 
 // toProvider begins a sign-in at the provider.

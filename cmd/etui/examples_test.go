@@ -37,6 +37,7 @@ func exchanges() []struct{ pattern, path, body string } {
 		{"GET /readyz", "/readyz", ""},
 		{"GET /console/session", "/console/session", ""},
 		{"POST /admin/console", "/admin/console", `{"role":"operator","name":"ann"}`},
+		{"DELETE /console/session", "/console/session", ""},
 		{"POST /console/session", "/console/session", `{"secret":"{link}"}`},
 		{"GET /mcp/client.json", "/mcp/client.json", ""},
 		{"GET /.well-known/agent-card.json", "/.well-known/agent-card.json", ""},

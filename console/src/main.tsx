@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-quer
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, Outlet, RouterProvider, useNavigate } from "@tanstack/react-router";
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { answer, api, Refused, signIn } from "./api";
+import { answer, api, Refused, type Schemas, signIn } from "./api";
 import { Door } from "./door";
 import { Failure } from "./parts";
 import "./style.css";
@@ -72,6 +72,14 @@ function Shell() {
   );
 }
 
+// leave signs out here, and at the provider by which the person came in.
+async function leave() {
+  const { data } = await api.DELETE("/console/session");
+  const to = (data as Schemas["SignedOut"] | undefined)?.url;
+  if (to) location.assign(to);
+  else location.reload();
+}
+
 // Choices are the language and the colours, kept in this browser.
 function Choices() {
   const t = useTexts();
@@ -83,7 +91,7 @@ function Choices() {
     <div className="row">
       <button onClick={() => dispatchEvent(new Event("etui:language"))} lang={t.language === "中文" ? "zh" : "en"}>{t.language}</button>
       <button onClick={dark}>{t.theme}</button>
-      <button onClick={async () => { await api.DELETE("/console/session"); location.reload(); }}>{t.signOut}</button>
+      <button onClick={leave}>{t.signOut}</button>
     </div>
   );
 }

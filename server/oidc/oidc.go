@@ -1,6 +1,7 @@
 // Package oidc lets people in whom an OpenID Connect provider names: by the authorization code flow
 // with PKCE, a state and a nonce. It keeps nothing of a sign-in that has begun: the browser holds it,
-// sealed. Tokens are read once and dropped; none is logged.
+// sealed. Tokens are read once and dropped, but for the ID token, by which a sign-out ends the session at
+// the provider, too. None is logged.
 package oidc
 
 import (
@@ -38,6 +39,9 @@ const (
 	patience, maxAnswer = 10 * time.Second, 1 << 20
 	// maxAsking is how many sign-ins ask the provider at once. Further ones are refused.
 	maxAsking = 16
+	// maxHint is how long an ID token is at most that is kept for the end of the session: it is a part of an
+	// address then.
+	maxHint = 6 << 10
 	// maxName is how long the name of a person is at most, in characters.
 	maxName = 100
 )
@@ -92,7 +96,8 @@ type Provider struct {
 type discovery struct {
 	*coreos.Provider
 	oauth oauth2.Config
-	names bool // the provider says in each answer which one it is, see RFC 9207
+	names bool   // the provider says in each answer which one it is, see RFC 9207
+	end   string // where sessions there end; empty means that it does not say
 }
 
 // New returns a provider. It asks nothing before the first sign-in.
@@ -175,11 +180,32 @@ func (p *Provider) Finish(ctx context.Context, sealed string, r Return) (console
 	default:
 		return console.Person{}, fmt.Errorf("%w: too many sign in at once", ErrAway)
 	}
-	claims, err := p.claims(coreos.ClientContext(ctx, p.client), f, b, r.Code)
+	claims, raw, err := p.claims(coreos.ClientContext(ctx, p.client), f, b, r.Code)
 	if err != nil {
 		return console.Person{}, err
 	}
-	return p.person(claims)
+	who, err := p.person(claims)
+	if err == nil {
+		who.Leave = p.leave(f, raw)
+	}
+	return who, err
+}
+
+// leave returns the address at which a person's session at the provider ends. The ID token says which one
+// that is. The provider shows that the person is signed out: to send them back, it would have to know the
+// console's address for that, and some refuse to sign anybody out otherwise.
+func (p *Provider) leave(f *discovery, token string) string {
+	u, err := url.Parse(f.end)
+	if err != nil || f.end == "" {
+		return ""
+	}
+	q := u.Query()
+	q.Set("client_id", p.config.ClientID)
+	if len(token) <= maxHint {
+		q.Set("id_token_hint", token)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 func (p *Provider) open(sealed string) (b signIn, ok bool) {
@@ -192,44 +218,44 @@ func (p *Provider) open(sealed string) (b signIn, ok bool) {
 }
 
 // claims redeems a code and returns what the provider says of the person: in the ID token, and where
-// that leaves the email or the groups out, at its userinfo endpoint.
-func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code string) (map[string]any, error) {
+// that leaves the email or the groups out, at its userinfo endpoint. Raw is the ID token.
+func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code string) (claims map[string]any, raw string, err error) {
 	tokens, err := f.oauth.Exchange(ctx, code, oauth2.VerifierOption(b.Verifier))
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
-		return nil, fmt.Errorf("%w: the code: %s", ErrRefused, printable.Line(refused.ErrorCode, maxName)) // its body may have more than a log should keep
+		return nil, "", fmt.Errorf("%w: the code: %s", ErrRefused, printable.Line(refused.ErrorCode, maxName)) // its body may have more than a log should keep
 	case err != nil:
-		return nil, fmt.Errorf("%w: the token endpoint does not answer", ErrAway)
+		return nil, "", fmt.Errorf("%w: the token endpoint does not answer", ErrAway)
 	}
-	raw, _ := tokens.Extra("id_token").(string)
+	raw, _ = tokens.Extra("id_token").(string)
 	id, err := f.VerifierContext(ctx, &coreos.Config{ClientID: p.config.ClientID, Now: p.config.Now}).Verify(ctx, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(b.Nonce)) != 1 {
-		return nil, fmt.Errorf("%w: the nonce is another sign-in's", ErrRefused)
+		return nil, "", fmt.Errorf("%w: the nonce is another sign-in's", ErrRefused)
 	}
-	claims := map[string]any{}
+	claims = map[string]any{}
 	if err := id.Claims(&claims); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if party, said := claims["azp"]; (said || len(id.Audience) > 1) && party != p.config.ClientID {
-		return nil, fmt.Errorf("%w: the token is for another client", ErrRefused)
+		return nil, "", fmt.Errorf("%w: the token is for another client", ErrRefused)
 	}
 	_, hasMail := claims["email"]
 	_, hasGroups := claims[p.config.GroupsClaim]
 	_, hasRole := claims[p.config.RoleClaim]
 	if f.UserInfoEndpoint() == "" || hasMail && hasGroups && (hasRole || p.config.RoleClaim == "") {
-		return claims, nil
+		return claims, raw, nil
 	}
 	info, err := f.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the userinfo endpoint does not answer", ErrAway)
+		return nil, "", fmt.Errorf("%w: the userinfo endpoint does not answer", ErrAway)
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil || info.Subject != id.Subject {
-		return nil, fmt.Errorf("%w: the userinfo is another person's", ErrRefused)
+		return nil, "", fmt.Errorf("%w: the userinfo is another person's", ErrRefused)
 	}
 	switch { // an answer says that of its own address only
 	case !hasMail:
@@ -242,7 +268,7 @@ func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code stri
 			claims[name] = value
 		}
 	}
-	return claims, nil
+	return claims, raw, nil
 }
 
 // person returns who somebody is, with the highest role that the claims give.
@@ -332,18 +358,23 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		Names   bool     `json:"authorization_response_iss_parameter_supported"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
 		Keys    string   `json:"jwks_uri"`
+		End     string   `json:"end_session_endpoint"`
 	}
 	if err := known.Claims(&says); err != nil {
 		return nil, err
 	}
 	endpoint := known.Endpoint()
+	open := strings.HasPrefix(p.config.Issuer, "http://")
+	if u, err := url.Parse(says.End); err != nil || u.Host == "" || u.Scheme != "https" && (!open || u.Scheme != "http") {
+		says.End = "" // people sign in all the same
+	}
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, says.Keys, known.UserInfoEndpoint()} {
 		// Browsers go to the first, and secrets to the others, or what a person is comes from there.
 		u, err := url.Parse(address)
 		if address == "" && address == known.UserInfoEndpoint() {
 			continue // the only one that a provider may leave out
 		}
-		if err != nil || u.Host == "" || u.Scheme != "https" && !strings.HasPrefix(p.config.Issuer, "http://") {
+		if err != nil || u.Host == "" || u.Scheme != "https" && !open {
 			return nil, errors.New("the provider's document names an endpoint without https")
 		}
 	}
@@ -352,7 +383,7 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	scopes := append([]string{coreos.ScopeOpenID, "email", "profile"}, p.config.Scopes...)
-	return &discovery{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names}, nil
+	return &discovery{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names, says.End}, nil
 }
 
 // boundedTransport cuts the answers of a provider off.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,6 +187,36 @@ func TestEndpoints(t *testing.T) {
 				t.Errorf("%s is %q: %v", name, address, err)
 			}
 			s.Close()
+		}
+	}
+}
+
+// TestLeave: the address at which a person's session at the provider ends names the person, and is none where
+// the provider has none that can be used.
+func TestLeave(t *testing.T) {
+	for _, c := range []struct{ says, want string }{
+		{"", ""}, {"not an address", ""}, {"javascript:alert(1)", ""}, {"/end", ""},
+		{"https://login.example/end?realm=a", "https://login.example/end?client_id=etui&id_token_hint="},
+	} {
+		s := newIssuer(t)
+		s.document = map[string]any{"end_session_endpoint": c.says}
+		p := oidc.New(oidc.Config{Issuer: s.URL, ClientID: "etui", Back: "https://etui.example/console/back", Roles: map[console.Role][]string{console.Viewer: {"group:staff"}}})
+		address, sealed, err := p.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.claims = map[string]any{"iss": s.URL, "aud": "etui", "sub": "42", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "nonce": asked.Query().Get("nonce"), "groups": []string{"staff"}}
+		s.info = map[string]any{"sub": "42"}
+		who, err := p.Finish(t.Context(), sealed, oidc.Return{Code: "good", State: asked.Query().Get("state"), Issuer: s.URL})
+		if err != nil || !strings.HasPrefix(who.Leave, c.want) || (who.Leave == "") != (c.want == "") {
+			t.Errorf("%q: %q, %v; want %q", c.says, who.Leave, err, c.want)
+		}
+		if who.Leave != "" && !strings.HasSuffix(who.Leave, "&realm=a") {
+			t.Errorf("the provider's own parameter is lost: %s", who.Leave)
 		}
 	}
 }

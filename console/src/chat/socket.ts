@@ -1,7 +1,7 @@
 import { type Button, type File, newID, remember, Talk } from "./talk";
 
 type Sent = {
-  type: string; id?: string; seq?: number; from?: string; text?: string; files?: string[]; buttons?: Button[]; code?: string;
+  type: string; id?: string; seq?: number; from?: string; client?: string; text?: string; files?: string[]; buttons?: Button[]; code?: string;
   calls?: { id: string; name: string; arguments?: string; done?: boolean; failed?: boolean; result?: string }[];
 };
 
@@ -14,6 +14,7 @@ export class Socket extends Talk {
   private working?: ReturnType<typeof setTimeout>;
   private ended = false;
   private readonly waiting = new Map<string, string>(); // what was said and is not acknowledged
+  private readonly pictures = new Map<string, (string | undefined)[]>(); // that this page has sent, by what was said
   private readonly kept = "token " + location.pathname; // until the tab is closed: people load pages again
   private readonly token = new URLSearchParams(location.hash.slice(1)).get("token") || remember.get(this.kept);
 
@@ -59,7 +60,7 @@ export class Socket extends Talk {
         break;
       case "message":
         this.since = Math.max(this.since, m.seq ?? 0);
-        this.set(m.id!, { from: m.from === "agent" ? "agent" : "you", text: m.text ?? "", files: m.files?.map((name) => ({ name })), buttons: m.buttons });
+        this.set(m.id!, { from: m.from === "agent" ? "agent" : "you", text: m.text ?? "", files: m.files?.map((name, i) => ({ name, url: this.pictures.get(m.client ?? "")?.[i] })), buttons: m.buttons });
         this.sort();
         if (m.from === "agent") this.works(this.state.works ? 1_500 : 0);
         break;
@@ -94,6 +95,7 @@ export class Socket extends Talk {
   say(text: string, files: File[]) {
     const id = newID();
     this.waiting.set(id, JSON.stringify({ type: "say", id, text, files: files.map((f) => ({ name: f.name, url: `data:${f.type};base64,${f.data}` })) }));
+    this.pictures.set(id, files.map((f) => (f.type.startsWith("image/") ? `data:${f.type};base64,${f.data}` : undefined)));
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(this.waiting.get(id)!);
     this.works(120_000);
   }

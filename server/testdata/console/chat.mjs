@@ -229,10 +229,11 @@ await page.context().close();
 // A person with a token sends a file, and the address forgets the token.
 page = await visit(`${closed}/channels/talk#token=${token}`);
 if (page.url().includes("#")) wrong("the address keeps the token");
-await page.setInputFiles("input[type=file]", { name: "notes.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4\n%%EOF") });
+await page.setInputFiles("input[type=file]", [{ name: "notes.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4\n%%EOF") }, { name: "photo.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") }]);
 await say(page, "read this");
 await page.waitForSelector("text=Read for the visitor.");
 await page.waitForSelector("article.you >> text=notes.pdf");
+if (!(await page.locator("article.you img[alt='photo.png']").count())) wrong("a picture that was sent is missing");
 
 // Calls unfold below the question that they are made for, as they run, and after a reload: one that waited for
 // a yes ends where it began. What is long is cut, and nothing is markup.

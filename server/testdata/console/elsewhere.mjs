@@ -76,6 +76,29 @@ for (const [name, said, role] of [["ann", "ann@example.com", "owner"], ["carl", 
   }
 }
 
+// Who signs out is signed out at the provider, too: it asks for the name again. The address for that has a token of
+// theirs, so the cookie alone, which every port of the host gets, does not get it.
+page = await open();
+await atProvider(page, "ann");
+await page.waitForSelector("nav");
+const out = await page.evaluate(async () => (await fetch("/console/session", { method: "DELETE" })).json());
+if (out.url) wrong("the cookie alone gets a token of a person");
+page = await open();
+await atProvider(page, "ann");
+await page.waitForSelector("nav");
+const left = page.waitForRequest((r) => r.url().includes("/session/end?"));
+await page.click("text=Sign out");
+const ends = new URL((await left).url()).searchParams;
+if (ends.get("client_id") !== "etui" || JSON.parse(atob(ends.get("id_token_hint").split(".")[1].replaceAll("-", "+").replaceAll("_", "/"))).sub !== "ann") wrong(`the session ends by ${ends}`);
+await page.click("button[name=logout][value=yes]");
+await page.waitForSelector("text=Sign-out Success");
+if (shots) await page.screenshot({ path: shots + "/signed-out.png" });
+await page.goto(address + "/console/");
+await page.waitForSelector("main.door");
+if ((await admin(page)) === 200) wrong("a session counts after signing out at the provider");
+await page.click("text=Sign in at");
+await page.waitForSelector("input[name=login]");
+
 // Nobody else does: no role, an address that the provider has not verified, an error as a text.
 page = await open();
 await atProvider(page, "bob");
