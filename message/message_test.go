@@ -142,7 +142,7 @@ func TestResult(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", done, files, err)
 	}
 	var events []string
-	message.Repeat(store.Item{Result: message.Reply("hi")}, func(e turn.Event, err error) bool {
+	message.Repeat(store.Item{Result: message.Result(&turn.End{Reply: "hi"}, nil)}, func(e turn.Event, err error) bool {
 		events = append(events, fmt.Sprintf("%q %v %v", e.Text, e.Done != nil, err))
 		return true
 	})

@@ -61,9 +61,6 @@ func Result(done *turn.End, err error, files ...chat.File) json.RawMessage {
 	return raw
 }
 
-// Reply returns how a message ended that a text answers.
-func Reply(text string) json.RawMessage { return Result(&turn.End{Reply: text}, nil) }
-
 // storedError is an error that an earlier message got.
 type storedError struct {
 	text string

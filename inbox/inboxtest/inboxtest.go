@@ -136,7 +136,7 @@ func (p *Parts) Work(ctx context.Context, i store.Item) error {
 	p.mu.Lock()
 	p.worked = append(p.worked, m)
 	p.mu.Unlock()
-	return p.Store.Finish(ctx, store.End{ID: i.ID, Result: message.Reply("done")})
+	return p.Store.Finish(ctx, store.End{ID: i.ID, Result: message.Result(&turn.End{Reply: "done"}, nil)})
 }
 
 // Finish implements [mailbox.Worker].

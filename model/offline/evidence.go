@@ -217,28 +217,29 @@ func formatted(m *message, p *parameter) (any, bool) {
 		}
 		return nil, false
 	}
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
-	}
 	var patterns []expression
 	switch {
-	case p.Format == "email" || has("email"):
+	case p.Format == "email" || p.called("email"):
 		patterns = append(patterns, mail)
-	case has("to", "recipient", "recipients", "from", "attendees", "attendee", "cc"):
+	case p.called("to", "recipient", "recipients", "from", "attendees", "attendee", "cc"):
 		patterns = append(patterns, mail)
-	case p.Format == "uri" || p.Format == "url" || has("url", "link", "uri"):
+	case p.Format == "uri" || p.Format == "url" || p.called("url", "link", "uri"):
 		patterns = append(patterns, urlText)
 	case p.Format == "uuid":
 		patterns = append(patterns, uuid)
-	case strings.HasPrefix(p.Format, "ip") || has("ip", "cidr", "address"):
+	case strings.HasPrefix(p.Format, "ip") || p.called("ip", "cidr", "address"):
 		patterns = append(patterns, address)
-	case p.Format == "date", p.Format == "date-time", p.Format == "time", has("date", "day", "time", "start", "end", "deadline", "due", "from", "until", "at", "when"):
+	case p.Format == "date", p.Format == "date-time", p.Format == "time",
+		p.called("date", "day", "time", "start", "end", "deadline", "due", "from", "until", "at", "when"):
 		return m.moment(p)
-	case has("since", "duration", "window", "period", "range", "last", "interval", "timeframe", "time_range", "lookback"):
+	case p.called("since", "duration", "window", "period", "range", "last", "interval", "timeframe", "time_range",
+		"lookback"):
 		return m.span(p)
-	case has("path", "file", "filename", "folder", "directory", "file_path", "source", "destination", "target_path"):
+	case p.called("path", "file", "filename", "folder", "directory", "file_path", "source", "destination", "target_path"):
 		patterns = append(patterns, filePath)
-	case has("id", "key", "number", "ticket", "issue", "invoice", "order", "sku", "case", "incident", "code", "po", "contract", "quote", "opportunity", "lead", "asset", "shipment", "expense", "report", "flight", "requisition", "candidate", "claim", "booking", "payment", "ref", "reference", "deal", "name"):
+	case p.called("id", "key", "number", "ticket", "issue", "invoice", "order", "sku", "case", "incident", "code", "po",
+		"contract", "quote", "opportunity", "lead", "asset", "shipment", "expense", "report", "flight", "requisition",
+		"candidate", "claim", "booking", "payment", "ref", "reference", "deal", "name"):
 		patterns = append(patterns, ident, hashed, uuid)
 	}
 	for _, pattern := range patterns {
@@ -417,21 +418,21 @@ func named(m *message, p *parameter) (any, bool) {
 	if !p.is("string") || len(p.Enum) > 0 {
 		return nil, false
 	}
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
-	}
 	var patterns []expression
 	switch {
-	case has("origin", "from", "departure", "from_city"):
+	case p.called("origin", "from", "departure", "from_city"):
 		patterns = []expression{fromZ, placeOf}
-	case has("city", "location", "destination", "place", "to_city"):
+	case p.called("city", "location", "destination", "place", "to_city"):
 		patterns = []expression{placeTo, cities, proper}
-	case has("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees", "manager", "approver", "contact", "contact_name", "colleague", "reviewer", "delegate", "participant", "username", "employee_name", "name", "candidate"):
+	case p.called("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees", "manager",
+		"approver", "contact", "contact_name", "colleague", "reviewer", "delegate", "participant", "username",
+		"employee_name", "name", "candidate"):
 		patterns = []expression{person, personZ}
 		if p.required {
 			patterns = append(patterns, proper)
 		}
-	case has("customer", "company", "account", "client", "vendor", "supplier", "organization", "party", "counterparty", "brand", "competitor"):
+	case p.called("customer", "company", "account", "client", "vendor", "supplier", "organization", "party", "counterparty",
+		"brand", "competitor"):
 		patterns = []expression{person, proper}
 	}
 	for _, pattern := range patterns {

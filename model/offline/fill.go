@@ -34,6 +34,11 @@ func (p *parameter) is(kind string) bool {
 	return strings.Contains(string(p.Type), `"`+kind+`"`)
 }
 
+// called reports whether the name of a parameter is one of words, or ends in one.
+func (p *parameter) called(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
+}
+
 // isID reports whether the parameter takes the ID of something.
 func (p *parameter) isID() bool {
 	return p.name == "id" || strings.HasSuffix(p.name, "_id") || strings.HasSuffix(p.name, "_number")

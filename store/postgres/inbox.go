@@ -15,19 +15,9 @@ import (
 	"github.com/etui-run/etui/store/internal/row"
 )
 
-// columns are those of an item, in the order in which item reads them.
-const columns = `id, session, author, CASE WHEN keyed OR key LIKE '` + store.Passing + `%' THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
-
-func item(r pgx.CollectableRow) (i store.Item, err error) {
-	var accepted, ended int64
-	var message, result []byte
-	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
-	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
-	if ended != 0 {
-		i.Ended = time.UnixMilli(ended)
-	}
-	return i, err
-}
+// columns are those of an item, in the order in which [row.Item] reads them.
+const columns = `id, session, author, CASE WHEN keyed OR key LIKE '` + store.Passing +
+	`%' THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
 
 // Accept implements [store.Inbox]. An item without a key gets one of the store's own. So
 // the statement can be repeated when the connection breaks before the answer has come.
@@ -48,7 +38,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 		if err != nil {
 			return err
 		}
-		list, err := pgx.CollectRows(rows, item)
+		list, err := pgx.CollectRows(rows, row.Item[pgx.CollectableRow])
 		if added = len(list) == 1; err != nil || added {
 			if added {
 				out = list[0]
@@ -58,7 +48,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 		if rows, err = s.db.pool.Query(ctx, `SELECT `+columns+` FROM inbox WHERE key = $1`, key); err != nil {
 			return err
 		}
-		out, err = pgx.CollectExactlyOneRow(rows, item)
+		out, err = pgx.CollectExactlyOneRow(rows, row.Item[pgx.CollectableRow])
 		added = err == nil && i.Key == "" // by an attempt whose answer was lost
 		return err
 	})
@@ -106,7 +96,7 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	if f.After != 0 {
 		order = " ORDER BY id LIMIT $%d"
 	}
-	return collect(ctx, s.db, item, query+fmt.Sprintf(order, len(args)+1), append(args, all(f.Limit))...)
+	return collect(ctx, s.db, row.Item[pgx.CollectableRow], query+fmt.Sprintf(order, len(args)+1), append(args, all(f.Limit))...)
 }
 
 // Depth implements [store.Inbox].

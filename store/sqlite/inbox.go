@@ -12,19 +12,8 @@ import (
 	"github.com/etui-run/etui/store/internal/trail"
 )
 
-// columns are those of an item, in the order in which item reads them.
+// columns are those of an item, in the order in which [row.Item] reads them.
 const columns = `id, session, user, coalesce(key, ''), digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
-
-func item(r interface{ Scan(to ...any) error }) (i store.Item, err error) {
-	var accepted, ended int64
-	var message, result []byte
-	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
-	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
-	if ended != 0 {
-		i.Ended = time.UnixMilli(ended)
-	}
-	return i, err
-}
 
 // Accept implements [store.Inbox].
 func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
@@ -44,7 +33,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 		n, err := affected(result)
 		if added = n == 1; err != nil || !added {
 			if err == nil {
-				i, err = item(tx.QueryRowContext(ctx, `SELECT `+columns+` FROM inbox WHERE key = ?`, i.Key))
+				i, err = row.Item(tx.QueryRowContext(ctx, `SELECT `+columns+` FROM inbox WHERE key = ?`, i.Key))
 			}
 			return err
 		}
@@ -83,8 +72,9 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	if f.After != 0 {
 		order = ` ORDER BY id` + limited
 	}
-	read := func(rows *sql.Rows) (store.Item, error) { return item(rows) }
-	list, err := trail.Collect(context.WithoutCancel(ctx), s.read, read, query+order, append(args, all(f.Limit))...) // a short query
+	read := func(rows *sql.Rows) (store.Item, error) { return row.Item(rows) }
+	list, err := trail.Collect(context.WithoutCancel(ctx), s.read, read, query+order,
+		append(args, all(f.Limit))...) // a short query
 	return list, s.explain(err)
 }
 

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	jsonv1 "github.com/go-json-experiment/json/v1" // decodes as encoding/json does, in half the time
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 const (
@@ -105,6 +107,20 @@ type call struct {
 	// Client and State are those of [chat.Call].
 	Client bool            `json:"client,omitempty"`
 	State  json.RawMessage `json:"state,omitempty"`
+}
+
+// Item reads an item of the inbox from its columns: id, session, user, key, digest, priority, state,
+// reason, tries, holder, message, result, and when it was accepted and ended, in milliseconds.
+func Item[R interface{ Scan(to ...any) error }](r R) (i store.Item, err error) {
+	var accepted, ended int64
+	var message, result []byte
+	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder,
+		&message, &result, &accepted, &ended)
+	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
+	if ended != 0 {
+		i.Ended = time.UnixMilli(ended)
+	}
+	return i, err
 }
 
 func encode(m chat.Message) (string, error) {
