@@ -35,6 +35,9 @@ const (
 	// unsaid is how much less the meaning of an answer to the assistant counts: its vector does not know
 	// what was said before.
 	unsaid = 0.3
+	// many is the number of definitions from which on meanings count less: the more there are, the more of
+	// them stand out by chance.
+	many = 500
 	// foreignShare is how much more the meaning counts for a question that no word can answer.
 	foreignShare = 2
 )
@@ -54,7 +57,7 @@ func (r *Ranking) addMeanings(q *Query, lean float32) {
 	most := math.Sqrt(float64(n - 1)) // that one of n numbers can stand out
 	first := float32(min(1, most/2))
 	least, enough := max(floor*r.byWords, r.Least()), float32(candidate)
-	weight := outstanding * r.index.unknown()
+	weight := outstanding * crowd(n) * r.index.unknown()
 	switch {
 	case r.Language != "":
 		weight *= foreignShare
@@ -82,6 +85,12 @@ func (r *Ranking) addMeanings(q *Query, lean float32) {
 			r.Scores[i] += r.meanings[i]
 		}
 	}
+}
+
+// crowd is how much meanings count among n definitions.
+func crowd(n int) float32 {
+	share := float32(math.Log(many) / math.Log(float64(max(n, many))))
+	return share * share * share
 }
 
 // accidental reports whether what matches a message does so by accident, as with "what a lovely day": its
