@@ -35,12 +35,12 @@ func (x *Index) named(text string, l *language.Language) string {
 	return names.String()
 }
 
-// covers reports whether the words of the definitions cover a question in a language: they have at
-// least a third of its words that are neither function words nor English.
-func (x *Index) covers(question string, l *language.Language) bool {
+// covers reports whether the words of the definitions cover a question in another language: they have at
+// least a third of its words that are neither English nor small words of any language.
+func (x *Index) covers(question string) bool {
 	has, all := 0, 0
 	words(fold(question), func(word string, wide bool) {
-		if l.Function(word) || isStopWord(word) || wide && !kana(word) || !wide && isEnglish(word) {
+		if language.Function(word) || isStopWord(word) || wide && !kana(word) || !wide && isEnglish(word) {
 			return
 		}
 		all++

@@ -15,10 +15,10 @@ func TestLanguages(t *testing.T) {
 		{Name: "translate_text", Description: "Translate a text", Parameters: []byte(`{"type":"object","properties":{"to":{"type":"string","enum":["de","fr","es"]}}}`)},
 		{Name: "get_weather", Description: "Weather of a city, such as Paris or Las Vegas", Translations: map[string]string{"zh": "查询天气"}},
 		{Name: "book_room", Description: "Book a meeting room", Translations: map[string]string{"zh": "预订会议室"}},
-		{Name: "renew_domain", Description: "Renew a domain"},
+		{Name: "renew_domain", Description: "Renew a domain"}, {Name: "list_reminders", Description: "List the to dos of a person"},
 	}
 	for question, language := range map[string]string{
-		"vacaciones de": "Spanish", "¿Cuántos días me quedan?": "Spanish", "Réserve une salle pour demain à Paris": "French", "demain à Paris": "French", "Wie wird das Wetter morgen?": "German",
+		"vacaciones de": "Spanish", "Necesito unas vacaciones de dos semanas": "Spanish", "¿Cuántos días me quedan?": "Spanish", "Réserve une salle pour demain à Paris": "French", "demain à Paris": "French", "Wie wird das Wetter morgen?": "German",
 		"Quero marcar uma reunião": "Portuguese", "Prenota una sala per domani": "Italian", "boek een kamer": "Dutch", "明日の会議室を予約して": "Japanese",
 		"Какая завтра погода?": "Russian", "회의실 예약해 줘": "Korean", "احجز غرفة": "Arabic", "कल मौसम कैसा रहेगा": "Hindi",
 	} {

@@ -125,7 +125,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	reading := x.fromPinyin(said)
 	text, time := withoutValues(cmp.Or(reading, said))
 	foreign := ""
-	if l := language.Of(text); l != nil && !x.covers(text, l) {
+	if l := language.Of(text); l != nil && !x.covers(text) {
 		if isSmallTalk(fold(text), q.History) {
 			return question{idle: true}
 		}

@@ -57,7 +57,7 @@ func (x *Index) Rank(q Query) (r Ranking) {
 	s.emptyGrams()
 	r.addVotes(&q)
 	if !asked.idle {
-		r.addMeanings(&q)
+		r.addMeanings(&q, asked.lean)
 	}
 	x.scratch.Put(s) // not after a panic, which may leave it dirty
 	return r

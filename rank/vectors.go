@@ -25,16 +25,25 @@ const (
 	// words find nothing at all, it must stand out by beyondChance more than the best of as many
 	// random numbers: small talk is near to something, too.
 	candidate, beyondChance = 2, 0.5
+	// doubtful is the score, as a multiple of what a word counts that no definition has, below which
+	// words may match by accident, and remark the length of a message that may ask for nothing, in bytes.
+	doubtful, remark = 0.5, 40
 	// sureWords is the score of words that need no meaning, as a multiple of what a word counts
 	// that no definition has. The meaning counts all the same as far as it agrees: fully when what
 	// the words find stands out by so many deviations.
 	sureWords, agreement = 2, 2.5
+	// unsaid is how much less the meaning of an answer to the assistant counts: its vector does not know
+	// what was said before.
+	unsaid = 0.3
+	// many is the number of definitions from which on meanings count less: the more there are, the more of
+	// them stand out by chance.
+	many = 500
 	// foreignShare is how much more the meaning counts for a question that no word can answer.
 	foreignShare = 2
 )
 
 // addMeanings adds to the scores of admitted definitions what their vectors say.
-func (r *Ranking) addMeanings(q *Query) {
+func (r *Ranking) addMeanings(q *Query, lean float32) {
 	if len(q.Vector) == 0 || q.Vectors == nil {
 		return
 	}
@@ -48,18 +57,22 @@ func (r *Ranking) addMeanings(q *Query) {
 	most := math.Sqrt(float64(n - 1)) // that one of n numbers can stand out
 	first := float32(min(1, most/2))
 	least, enough := max(floor*r.byWords, r.Least()), float32(candidate)
-	weight := outstanding * r.index.unknown()
+	weight := outstanding * crowd(n) * r.index.unknown()
 	switch {
 	case r.Language != "":
 		weight *= foreignShare
 	case r.byWords < r.Least():
-		enough = float32(math.Sqrt(2*math.Log(float64(n)))) + beyondChance
+		enough = chance(n) + beyondChance
 	}
 	enough = min(enough, float32(0.9*most))
 	agreed := r.agreement(deviations)
+	if lean < 1 && len(q.Text) <= remark && r.accidental(deviations, agreed, min(chance(n), float32(0.9*most))) {
+		r.least = math.MaxFloat32
+		return
+	}
 	if r.Language == "" {
 		sure := min(1, r.byWords/(sureWords*r.index.unknown()))
-		weight *= 1 - sure*(1-max(0, min(1, agreed/agreement)))
+		weight *= (1 - sure*(1-max(0, min(1, agreed/agreement)))) * (1 - unsaid*lean)
 	}
 	r.meanings = deviations
 	for i, d := range deviations {
@@ -73,6 +86,29 @@ func (r *Ranking) addMeanings(q *Query) {
 		}
 	}
 }
+
+// crowd is how much meanings count among n definitions.
+func crowd(n int) float32 {
+	share := float32(math.Log(many) / math.Log(float64(max(n, many))))
+	return share * share * share
+}
+
+// accidental reports whether what matches a message does so by accident, as with "what a lovely day": its
+// words are doubtful, what they find does not stand out, and nothing else stands out enough.
+func (r *Ranking) accidental(deviations []float32, agreed, enough float32) bool {
+	if r.Language != "" || len(r.votes) > 0 || agreed >= 1 || r.byWords >= doubtful*r.index.unknown() {
+		return false
+	}
+	for i, d := range deviations {
+		if d >= enough || d == deviation.Absent && r.Scores[i] > 0 { // that may still be the right one
+			return false
+		}
+	}
+	return true
+}
+
+// chance is by how many deviations the best of n random numbers stands out.
+func chance(n int) float32 { return float32(math.Sqrt(2 * math.Log(float64(n)))) }
 
 // agreement is by how many deviations the definitions stand out that the words find.
 func (r *Ranking) agreement(deviations []float32) float32 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 )
@@ -149,6 +150,46 @@ func TestMeaningOfSmallTalk(t *testing.T) {
 	for _, text := range []string{"hi", "good morning", "thanks a lot", "早上好"} {
 		if r := encoder(topics).rank(tools, text); len(r.Hits(1)) > 0 {
 			t.Errorf("%q finds %s", text, tools[r.Hits(1)[0].Position].Name)
+		}
+	}
+}
+
+// A short remark finds nothing when its words are doubtful and no tool stands out by its meaning. With
+// more to it, or as an answer to the assistant, its words count.
+func TestRemarksFindNothing(t *testing.T) {
+	t.Parallel()
+	tools := append(slices.Clone(office), &tool.Definition{Name: "order_catering", Description: "Order lunch, dinner, drinks, fruit, " +
+		"cutlery, napkins, flowers, tables, chairs, a tent and a cake or two for guests, a team, a board, a fair or a department on any floor."})
+	vectors := make([][]float32, len(tools))
+	for i, d := range tools {
+		vectors[i] = topics(d.Name + " " + d.Description)
+	}
+	mean := make([]float32, len(vectors[0])) // as near to all of them as to any
+	for _, v := range vectors {
+		for i, x := range v {
+			mean[i] += x
+		}
+	}
+	index, compared := rank.New(tools, rank.Weights{}), rank.NewVectors(vectors)
+	finds := func(text string, vector []float32, history ...chat.Message) bool {
+		r := index.Rank(rank.Query{Text: text, Vector: vector, Vectors: compared, History: history})
+		return len(r.Hits(1)) > 0
+	}
+	asked := []chat.Message{{Role: chat.User, Text: "lunch please"}, {Role: chat.Assistant, Text: "What would you like?"}}
+	for name, c := range map[string]struct {
+		text    string
+		vector  []float32
+		history []chat.Message
+		found   bool
+	}{
+		"no vector":   {"I am baking a cake.", nil, nil, true},
+		"a remark":    {"I am baking a cake.", unit(mean), nil, false},
+		"more words":  {"I am baking a cake for the guests of the team on our floor.", unit(mean), nil, true},
+		"an answer":   {"I am baking a cake.", unit(mean), asked, true},
+		"it is meant": {"I am baking a cake.", vectors[len(tools)-1], nil, true},
+	} {
+		if found := finds(c.text, c.vector, c.history...); found != c.found {
+			t.Errorf("%s: found is %v", name, found)
 		}
 	}
 }

@@ -25,19 +25,19 @@ type Language struct {
 var languages = []Language{
 	{"Spanish", set(`el la los las un una unos unas de del al y o que qué en por para con sin sobre como cómo cuando cuándo cuál cuanto cuánto cuántos dónde donde quién
 		mi mis tu tus su sus me te se nos lo le les es está están son soy hay tengo tiene tienes puedo puedes puede quiero necesito este esta estos estas ese esa eso
-		más muy también pero porque hoy mañana ayer hasta desde ya`)},
+		más muy también pero porque hoy mañana ayer hasta desde ya dos tres cuatro cinco seis siete ocho nueve diez`)},
 	{"French", set(`à le la les un une des du de et ou que qui quoi quel quelle quels quelles en dans pour par avec sans sur sous chez mon ma mes ton tes son ses notre nos votre vos
 		je tu il elle nous vous ils elles ce cette ces est sont suis ai as avez peux peut veux voudrais dois faut pas ne plus où comment pourquoi quand combien aux
-		demain hier aujourd'hui être avoir faire jusqu c'est j'ai qu'est est-ce`)},
+		demain hier aujourd'hui être avoir faire jusqu c'est j'ai qu'est est-ce deux trois quatre cinq huit neuf dix`)},
 	{"German", set(`der die das den dem des ein eine einen einem einer eines und oder aber ist sind bin war wird werden ich du er sie wir ihr mir dir mich dich uns euch ihm ihn
 		mein meine meinen meiner dein deine sein seine unser unsere nicht kein keine wie wo wer wann warum wieso welche welcher welches wieviel auf mit von vom zu zum zur
-		nach bei beim für über unter durch gegen ohne kann kannst können muss möchte will soll habe haben hat heute morgen gestern bitte auch noch nur schon mal im am ins`)},
+		nach bei beim für über unter durch gegen ohne kann kannst können muss möchte will soll habe haben hat heute morgen gestern bitte auch noch nur schon mal im am ins zwei drei vier fünf sechs sieben acht neun zehn`)},
 	{"Portuguese", set(`o os as um uma uns umas de do da dos das no na nos nas ao aos à e ou que em por para com sem sobre como quando qual quanto quantos onde quem
 		meu minha meus minhas seu sua eu você nós eles me te se lhe é está estão são sou há tenho tem posso pode quero preciso este esta isto esse essa isso
-		mais muito também mas porque hoje amanhã ontem até não`)},
+		mais muito também mas porque hoje amanhã ontem até não dois duas três quatro cinco sete oito nove dez`)},
 	{"Italian", set(`il lo la i gli le un uno una di del dello della dei degli delle al allo alla ai agli alle da dal dalla nel nella nei e o che chi cosa in con su sul sulla per tra fra
 		mio mia miei mie tuo tua suo sua io tu lui lei noi voi mi ti ci si è sono sei ho hai ha posso puoi può voglio vorrei devo questo questa questi quello quella
-		più molto anche ma perché oggi domani ieri come dove quando quanto quale non`)},
+		più molto anche ma perché oggi domani ieri come dove quando quanto quale non tre quattro cinque sette otto nove dieci`)},
 	{"Dutch", set(`de het een en of maar van voor met zonder op aan bij naar uit over onder tot ik jij je hij zij wij we jullie mij mijn jouw zijn haar ons onze hun
 		is ben bent was waren wordt worden heb hebt heeft kan kunnen moet wil zou niet geen wat wie waar wanneer waarom hoe welke dit dat deze die vandaag morgen gisteren ook nog`)},
 	{"Polish", set(`i w na z do od za przez dla o po przy nie tak jest są był była mam ma masz mogę może chcę proszę jak gdzie kiedy kto co dlaczego ile czy który która które
@@ -190,6 +190,12 @@ func ascii(word string) bool {
 		}
 	}
 	return true
+}
+
+// Function reports whether a word is a small word of any language.
+func Function(word string) bool {
+	_, ok := functionWords[word]
+	return ok
 }
 
 // Function reports whether a word is one of the language's small words.
