@@ -158,19 +158,22 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		if cfg.Store != nil {
 			records = cfg.Store
 		}
-		g.channels, err = channel.New(channel.Config{Engine: g.engine, Accounts: cfg.Channels, Records: records, Log: cfg.Log})
+		g.channels, err = channel.New(channel.Config{Engine: g.engine, Accounts: cfg.Channels, Records: records,
+			Log: cfg.Log})
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	g.eraser = erase.New(erase.Config{
-		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Approvals().Grants, g.channels}, Local: []erase.Part{g.engine}, Log: cfg.Log,
+		Engine: g.engine, Parts: []erase.Part{schedule.NewTasks(g.engine), g.engine.Approvals().Grants, g.channels},
+		Local: []erase.Part{g.engine}, Log: cfg.Log,
 	})
 	return g, nil
 }
 
 // beyondReading asks about the calls that do more than read.
-func beyondReading(decide func(context.Context, rules.Attempt) rules.Decision) func(context.Context, rules.Attempt) rules.Decision {
+func beyondReading(decide func(context.Context, rules.Attempt) rules.Decision) func(context.Context,
+	rules.Attempt) rules.Decision {
 	return func(ctx context.Context, a rules.Attempt) rules.Decision {
 		if a.Entry == nil || a.Entry.Definition.Risk == tool.Read {
 			return rules.Decision{Effect: rules.Allow}

@@ -189,7 +189,8 @@ func New(h Host, list []Config) (*Agents, error) {
 		}
 		if g.awaits(a) {
 			h.Log.Warn(
-				"a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill",
+				"a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name,
+				"skill",
 				a.Skill, "skills", a.Skills,
 			)
 			continue
@@ -201,7 +202,8 @@ func New(h Host, list []Config) (*Agents, error) {
 	outdated, err := g.Roster.Load(context.Background()) // the store bounds how long that takes
 	if len(outdated) > 0 {
 		h.Log.Warn(
-			"the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents",
+			"the configuration of agents has changed, and counts instead of what was changed of them at run time",
+			"agents",
 			outdated,
 		)
 	}

@@ -22,7 +22,8 @@ func (g *Agents) Visible(a *Agent, m message.Mail, s session.Session) *selection
 	in, now := g.Input(a, m, s), g.host.Selector()
 	if in.Current != nil {
 		known := in.Current(now.Catalog())
-		in.Facts.User, in.Facts.Roles, in.Facts.Groups, in.Facts.Attrs = known.User, known.Roles, known.Groups, known.Attrs
+		in.Facts.User, in.Facts.Roles, in.Facts.Groups, in.Facts.Attrs = known.User, known.Roles, known.Groups,
+			known.Attrs
 	}
 	return now.Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
@@ -40,7 +41,8 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 	facts := g.host.People.Facts(m.Caller(), g.host.Catalog())
 	facts.Agent, facts.Session, facts.Time, facts.Language = a.Name, string(s.Key), g.host.Now(), m.Language
 	skill := s.Skill
-	if g.Roster.CheckSkill(skill) != nil || skill != now.Skill && g.host.Selector().HidesSkill(facts, now.Groups, skill) {
+	if g.Roster.CheckSkill(skill) != nil ||
+		skill != now.Skill && g.host.Selector().HidesSkill(facts, now.Groups, skill) {
 		skill = now.Skill // the session chose none, or it is gone, or for others
 	}
 	facts.Skill = skill
@@ -57,8 +59,9 @@ func (g *Agents) Input(a *Agent, m message.Mail, s session.Session) turn.Input {
 		Groups: now.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
-			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, Remember: route.Remembered(s.Key), DateOnly: m.History != nil,
+			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include,
+			ExcludeSkills: exclude,
+			Instructions:  m.Instructions, Remember: route.Remembered(s.Key), DateOnly: m.History != nil,
 			IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime,
 		},
 	}

@@ -33,7 +33,8 @@ func (g *Agents) Identify(m message.Mail) (message.Mail, error) {
 		users := g.Users()
 		s := users.Sender("", m.As)
 		if s.Channel == "" && s.User == nil {
-			return m, phrase.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, message.ErrUnknown, users.Hint(m.As))
+			return m, phrase.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, message.ErrUnknown,
+				users.Hint(m.As))
 		}
 		m.User, m.As = m.As, ""
 		if channel, id, ok := strings.Cut(m.User, ":"); ok && channel != identity.KeyChannel {
@@ -140,7 +141,8 @@ func (g *Agents) Ready(m message.Mail) (*Agent, message.Mail, error) {
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > g.host.MaxMessage:
-		return nil, m, phrase.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(m.Text), g.host.MaxMessage)
+		return nil, m, phrase.Errorf("%w: %d bytes, at most %d are accepted", message.ErrTooLong, len(m.Text),
+			g.host.MaxMessage)
 	case m.Text == "" && len(m.Files) == 0 && len(m.Answers)+len(m.Results) == 0 && !m.GoesOn():
 		return nil, m, message.ErrEmpty
 	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
@@ -218,13 +220,14 @@ func (g *Agents) CheckNames(a *Agent, m message.Mail, s session.Session) error {
 	for _, target := range tools {
 		members, _ := seen.Catalog().Members(catalog.Skill{Tools: []string{target}})
 		if !slices.ContainsFunc(members, seen.Visible) {
-			return phrase.Errorf("tool %q: %w%s", target, message.ErrUnknown, phrase.Near(target, func(yield func(string) bool) {
-				for entry := range seen.Catalog().All() {
-					if seen.Visible(entry) && !yield(entry.Definition.Name) {
-						return
+			return phrase.Errorf("tool %q: %w%s", target, message.ErrUnknown,
+				phrase.Near(target, func(yield func(string) bool) {
+					for entry := range seen.Catalog().All() {
+						if seen.Visible(entry) && !yield(entry.Definition.Name) {
+							return
+						}
 					}
-				}
-			}))
+				}))
 		}
 	}
 	return nil
@@ -259,7 +262,8 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 	switch {
 	case m.History != nil:
 		return m, phrase.Errorf(
-			"%w: a workflow needs a conversation that is stored; leave the history out and name a session", message.ErrInvalid,
+			"%w: a workflow needs a conversation that is stored; leave the history out and name a session",
+			message.ErrInvalid,
 		)
 	case len(m.Answers) > 0:
 		return m, phrase.Errorf("%w: a message begins a workflow or has answers, not both", message.ErrInvalid)
@@ -276,7 +280,8 @@ func (g *Agents) beginning(m message.Message) (message.Message, error) {
 	}
 	if m.Params = params; size > g.host.MaxMessage {
 		return m, phrase.Errorf(
-			"%w: its target and params have %d bytes, at most %d are accepted", message.ErrTooLong, size, g.host.MaxMessage,
+			"%w: its target and params have %d bytes, at most %d are accepted", message.ErrTooLong, size,
+			g.host.MaxMessage,
 		)
 	}
 	if m.Text == "" {

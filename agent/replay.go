@@ -91,7 +91,8 @@ func (g *Agents) heldKey(a *Agent, m message.Mail, name string) session.Key {
 
 // Hold keeps a turn in a conversation of the client's if its step says that it waits: what it has said if
 // it hands calls over, and all of it, after the messages before, if a person has to approve a call.
-func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, said []chat.Message, step *turn.Step) error {
+func (g *Agents) Hold(ctx context.Context, a *Agent, m message.Mail, before, said []chat.Message,
+	step *turn.Step) error {
 	user := g.host.People.Sender(m.Caller()).Record()
 	switch {
 	case step.Done == nil:

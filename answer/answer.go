@@ -236,7 +236,8 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	for i := range answers {
 		said := &answers[i]
 		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
-			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval && a.Note == "" &&
+			return a.Call == said.Call && (said.ID == "" || a.ID == said.ID) && a.For == session.Approval &&
+				a.Note == "" &&
 				(a.Apart == nil || len(answers) == 1) // it has a turn of its own
 		})
 		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
@@ -284,7 +285,8 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 	for _, await := range lasting {
 		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
 		g := approval.Grant{
-			ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by,
+			ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel,
+			By:   by,
 			Time: w.config.Now().Round(time.Second),
 		}
 		if g.User == "" && !route.Operator(s.Key) {
@@ -298,7 +300,8 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 		}
 	}
 	for _, said := range answers {
-		i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+		i := slices.IndexFunc(s.Awaits,
+			func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
 		if err := w.config.Ended(ctx, approval.Of(s, s.Awaits[i]), w.ending(m, said)); err != nil {
 			return nil, begun, err
 		}
@@ -318,7 +321,8 @@ func apartOf(s session.Session, answers []session.Answer) *session.ApartCall {
 	if len(answers) != 1 {
 		return nil
 	}
-	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == answers[0].Call && a.For == session.Approval })
+	i := slices.IndexFunc(s.Awaits,
+		func(a session.Await) bool { return a.Call == answers[0].Call && a.For == session.Approval })
 	return s.Awaits[i].Apart
 }
 
@@ -345,7 +349,8 @@ func (w *Answers) CheckResults(s session.Session, m message.Mail) error {
 	}
 	by, brought := w.config.People.Sender(m.Caller()).Record(), map[string]bool{}
 	for _, r := range m.Results {
-		i := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == r.CallID && a.For == session.Client })
+		i := slices.IndexFunc(s.Awaits,
+			func(a session.Await) bool { return a.Call == r.CallID && a.For == session.Client })
 		switch {
 		case i < 0 || s.Awaits[i].User != by:
 			return phrase.Errorf("%w: no call %q of this conversation waits for a result", message.ErrInvalid, r.CallID)

@@ -111,7 +111,8 @@ func within(s session.Session, a session.Await, from session.Key) Approval {
 	name := ""
 	if strings.Contains(a.User, ":") {
 		name = printable.Line(strings.Join(strings.FieldsFunc(at.Attrs[chat.SenderName], func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !strings.ContainsRune("'.-", r) // no markup
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) &&
+				!strings.ContainsRune("'.-", r) // no markup
 		}), " "), maxName)
 	}
 	return Approval{a, s.Key, from, at.Channel, at.Chat, name}

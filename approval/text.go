@@ -178,7 +178,8 @@ func (e Ending) Text(a Approval) string {
 	case e.How == Expired:
 		return phrase.In(a.Language, "%s (%s) has expired: nobody answered in time.", label, a.ID)
 	case e.How == Superseded:
-		return phrase.In(a.Language, "%s (%s) does not wait any more: its conversation went on without it.", label, a.ID)
+		return phrase.In(a.Language, "%s (%s) does not wait any more: its conversation went on without it.", label,
+			a.ID)
 	case e.How == Withdrawn && by == "":
 		return phrase.In(a.Language, "%s (%s) was withdrawn.", label, a.ID)
 	case e.How == Withdrawn:

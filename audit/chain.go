@@ -307,14 +307,16 @@ func (c *Checker) compare() {
 	}
 	if c.verdict.Compared = "same"; !bytes.Equal(c.at.Hash, c.kept.Hash) {
 		c.verdict.Compared = "different"
-		c.broken(c.at.Number, time.Time{}, "the chain up to record %d is another one than that whose head was kept", c.at.Number)
+		c.broken(c.at.Number, time.Time{}, "the chain up to record %d is another one than that whose head was kept",
+			c.at.Number)
 	}
 }
 
 // found reports whether the columns say what the text says.
 func (e *Entry) found() bool {
 	want, err := read(e.Class, e.Text)
-	return err == nil && want.Class == e.Class && want.Time.UnixMilli() == e.Time.UnixMilli() && want.User == e.User && want.Name == e.Name && want.Outcome == e.Outcome
+	return err == nil && want.Class == e.Class && want.Time.UnixMilli() == e.Time.UnixMilli() && want.User == e.User &&
+		want.Name == e.Name && want.Outcome == e.Outcome
 }
 
 // End compares the end of the chain with the head that the log keeps, and returns the
@@ -327,17 +329,20 @@ func (c *Checker) End(head Head) Verdict {
 	case !c.begun && head.String() != "":
 		c.broken(head.Number, time.Time{}, "all records up to %d are missing", head.Number)
 	case c.begun && head.Number < c.at.Number:
-		c.broken(head.Number+1, time.Time{}, "the log has written %d records, and there are more: they were inserted", head.Number)
+		c.broken(head.Number+1, time.Time{}, "the log has written %d records, and there are more: they were inserted",
+			head.Number)
 	case c.begun && head.Number == c.at.Number && !bytes.Equal(head.Hash, c.at.Hash):
 		c.broken(c.at.Number, time.Time{}, "record %d is not the last one that the log has written", c.at.Number)
 	}
 	if len(c.gaps) > 0 && (c.mark == nil || c.mark.Gaps != c.hash) {
-		c.broken(c.gaps[0].First, time.Time{}, "the records that are missing are not those that the log says it has dropped")
+		c.broken(c.gaps[0].First, time.Time{},
+			"the records that are missing are not those that the log says it has dropped")
 	}
 	if c.kept != nil && c.verdict.Compared == "" {
 		if c.verdict.Compared = "dropped"; c.kept.Number > c.at.Number {
 			c.verdict.Compared = "missing"
-			c.broken(c.kept.Number, time.Time{}, "the chain ends before record %d, whose head was kept: newer records were cut off", c.kept.Number)
+			c.broken(c.kept.Number, time.Time{},
+				"the chain ends before record %d, whose head was kept: newer records were cut off", c.kept.Number)
 		}
 	}
 	v := c.verdict

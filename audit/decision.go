@@ -66,7 +66,8 @@ func (d Decision) kind() string {
 
 // OfApproval reports whether the decision is a step of a request for an approval.
 func (d Decision) OfApproval() bool {
-	return slices.Contains([]string{"asked", "unreached", "approved", "declined", "expired", "withdrawn", "superseded"}, d.Stage)
+	return slices.Contains([]string{"asked", "unreached", "approved", "declined", "expired", "withdrawn", "superseded"},
+		d.Stage)
 }
 
 // The classes of decisions. A log bounds each by itself, so that many of one class do not

@@ -72,13 +72,15 @@ func (w *raw) weighty() bool { return w.decision != nil && w.decision.Weighty() 
 func (w *raw) texts() map[*string]int {
 	if d := w.decision; d != nil {
 		return map[*string]int{
-			&d.Agent: maxText, &d.Channel: maxText, &d.Chat: maxText, &d.User: maxText, &d.Session: maxSession, &d.Tool: maxText, &d.Skill: maxText,
+			&d.Agent: maxText, &d.Channel: maxText, &d.Chat: maxText, &d.User: maxText, &d.Session: maxSession,
+			&d.Tool: maxText, &d.Skill: maxText,
 			&d.Source: maxText, &d.Version: maxText, &d.Hash: maxText, &d.Risk: maxText, &d.Stage: maxText, &d.Rule: maxError, &d.Reason: 2 * maxError, // it is cut before
 		}
 	}
 	c := &w.record
 	return map[*string]int{
-		&c.Agent: maxText, &c.Channel: maxText, &c.User: maxText, &c.Session: maxSession, &c.Skill: maxText, &c.Tool: maxText,
+		&c.Agent: maxText, &c.Channel: maxText, &c.User: maxText, &c.Session: maxSession, &c.Skill: maxText,
+		&c.Tool:    maxText,
 		&c.Version: maxText, &c.Provider: maxText, &c.Outcome: maxText,
 	}
 }
@@ -90,7 +92,8 @@ func NewRecorder(log Log, secrets *secret.Set, l *slog.Logger) *Recorder {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
 	}
-	return &Recorder{log: log, secrets: secrets, slog: l, queue: make(chan *raw, 2*maxQueue), erasures: make(chan erasure), counts: map[string]*counter{}, shares: map[string]int{}}
+	return &Recorder{log: log, secrets: secrets, slog: l, queue: make(chan *raw, 2*maxQueue),
+		erasures: make(chan erasure), counts: map[string]*counter{}, shares: map[string]int{}}
 }
 
 // Record records a call that has ended; its Arguments, Error and Took are derived from
@@ -174,8 +177,10 @@ func (r *Recorder) insist(w *raw) {
 func (r *Recorder) lost(err error, decisions ...Decision) {
 	for _, d := range decisions {
 		if d.Weighty() {
-			r.slog.Error("a decision could not be stored", "error", err, "time", d.Time, "allowed", d.Allowed, "tool", d.Tool, "skill", d.Skill, "stage", d.Stage,
-				"rule", d.Rule, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session, "arguments", d.Arguments)
+			r.slog.Error("a decision could not be stored", "error", err, "time", d.Time, "allowed", d.Allowed, "tool",
+				d.Tool, "skill", d.Skill, "stage", d.Stage,
+				"rule", d.Rule, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session,
+				"arguments", d.Arguments)
 		}
 	}
 	r.mu.Lock()
@@ -201,7 +206,8 @@ func (r *Recorder) Counters(skill string) Counters {
 	if n == nil {
 		return Counters{}
 	}
-	return Counters{Calls: n.calls, Failures: maps.Clone(n.failures), Median: n.below(0.5), P95: n.below(0.95), Last: n.last}
+	return Counters{Calls: n.calls, Failures: maps.Clone(n.failures), Median: n.below(0.5), P95: n.below(0.95),
+		Last: n.last}
 }
 
 // Calls returns stored records, newest first.

@@ -135,14 +135,17 @@ func (r cleaner) text(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-var secretWords = []string{"password", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "auth", "authorization", "credential", "credentials", "cookie", "cookies", "apikey", "otp", "pin", "密码", "口令", "密钥", "令牌"}
+var secretWords = []string{"password", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "auth",
+	"authorization", "credential", "credentials", "cookie", "cookies", "apikey", "otp", "pin", "密码", "口令", "密钥",
+	"令牌"}
 
 // secretName reports whether the value of a name is likely a secret: access_token,
 // apiKey, DB-PASSWORD.
 func secretName(name string) bool {
 	before := ""
 	for _, word := range words(name) {
-		key := word == "key" && slices.Contains([]string{"api", "private", "access", "secret", "ssh", "signing", "encryption"}, before)
+		key := word == "key" && slices.Contains([]string{"api", "private", "access", "secret", "ssh", "signing",
+			"encryption"}, before)
 		if key || slices.Contains(secretWords, word) {
 			return true
 		}

@@ -87,7 +87,8 @@ func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			ok, err = false, fmt.Errorf("its filter panicked: %v: %w", p, &PanicError{e.Definition.Name, p, debug.Stack()})
+			ok, err = false, fmt.Errorf("its filter panicked: %v: %w", p,
+				&PanicError{e.Definition.Name, p, debug.Stack()})
 		}
 	}()
 	return e.filter.allow(*f), nil

@@ -91,7 +91,8 @@ func (r *Registry) add(f *filter, tools []tool.Tool) error {
 			continue
 		}
 		if source, ok := owner[d.Name]; ok {
-			r.log.Warn("tool name clash: the later tool is in effect", "tool", d.Name, "source", d.Source, "shadowed", source)
+			r.log.Warn("tool name clash: the later tool is in effect", "tool", d.Name, "source", d.Source, "shadowed",
+				source)
 		}
 		place[id{d.Name, d.Source}] = len(list)
 		owner[d.Name] = d.Source
@@ -158,7 +159,8 @@ func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrapped := NewRegistry(nil)
-	wrapped.own, wrapped.suppliers, wrapped.skills, wrapped.rules, wrapped.enriched = r.own, r.suppliers, r.skills, r.rules, r.enriched
+	wrapped.own, wrapped.suppliers, wrapped.skills, wrapped.rules, wrapped.enriched = r.own, r.suppliers, r.skills,
+		r.rules, r.enriched
 	list := make([]*Registration, len(r.list))
 	for i, old := range r.list {
 		copied := *old

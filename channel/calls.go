@@ -38,7 +38,8 @@ func (l *live) note(e turn.Event) {
 		l.calls = append(l.calls, Call{ID: e.Call.ID, Name: e.Call.Name, Arguments: args})
 	case e.Result != nil:
 		text := cut.Middle(secrets.Text(e.Result.Text), maxOutcome)
-		l.calls = append(l.calls, Call{ID: e.Result.CallID, Name: e.Result.Name, Done: true, Failed: e.Result.Failed, Result: text})
+		l.calls = append(l.calls, Call{ID: e.Result.CallID, Name: e.Result.Name, Done: true, Failed: e.Result.Failed,
+			Result: text})
 	}
 	select {
 	case l.changed <- struct{}{}:

@@ -33,7 +33,8 @@ func began(text string) string {
 func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (done bool, err error) {
 	name, isCommand := strings.CutPrefix(em.Text, "/")
 	name, _, _ = strings.Cut(name, " ")
-	if _, bot, ok := strings.Cut(name, "@"); isCommand && m.Group && ok && bot != "" && !strings.ContainsAny(name, "/.\n") {
+	if _, bot, ok := strings.Cut(name, "@"); isCommand && m.Group && ok && bot != "" &&
+		!strings.ContainsAny(name, "/.\n") {
 		return true, nil // it is for another program; adapters take the account's own name away
 	}
 	if isCommand && name == "start" { // Telegram's button for the first message says that
@@ -41,13 +42,15 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	}
 	text, done, err := command.Answer(ctx, a.engine, em)
 	if errors.Is(err, engine.ErrBusy) { // it can be asked again, and others go on meanwhile
-		a.tell(m, "busy", time.Minute, "So many messages are answered at the moment that this one was left out. Please try again in a moment.")
+		a.tell(m, "busy", time.Minute,
+			"So many messages are answered at the moment that this one was left out. Please try again in a moment.")
 		return true, nil
 	}
 	if err != nil || !done { // the platform sends it again after an error
 		return done, err
 	}
-	if known := slices.ContainsFunc(command.List(), func(c command.Command) bool { return c.Name == name }); !known && m.Group && !m.Mentioned {
+	if known := slices.ContainsFunc(command.List(), func(c command.Command) bool { return c.Name == name }); !known &&
+		m.Group && !m.Mentioned {
 		return true, nil // another program's, probably
 	}
 	if a.handled.Add(m.key(), m.From.ID) {

@@ -110,7 +110,8 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 
 // look hands the letters of each session that is not busy to begin, and returns how many
 // wait.
-func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(session.Key, *account, []outbox.Letter)) (waiting int, err error) {
+func (h *Host) look(ctx context.Context, mine map[string]*account,
+	begin func(session.Key, *account, []outbox.Letter)) (waiting int, err error) {
 	type batch struct {
 		account *account
 		letters []outbox.Letter
@@ -156,7 +157,8 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 		a.count(func(s *State) { s.Waiting = counts[a] })
 	}
 	for _, key := range order {
-		slices.SortStableFunc(batches[key].letters, func(l, m outbox.Letter) int { return l.Answered.Compare(m.Answered) })
+		slices.SortStableFunc(batches[key].letters,
+			func(l, m outbox.Letter) int { return l.Answered.Compare(m.Answered) })
 		begin(key, batches[key].account, batches[key].letters)
 	}
 	return waiting, nil

@@ -209,8 +209,11 @@ func New(c Config) (*Host, error) {
 		}
 		a.chats.Keep(slices.Concat(a.Groups, a.Overhear, a.Chats)...)
 		h.accounts = append(h.accounts, &account{
-			Account: a, Host: h, traits: traits, ids: names.Names{Account: a.Name, Platform: traits.Platform, Local: traits.Local, Accounts: all}, state: State{Name: a.Name, Platform: traits.Platform},
-			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered), crowd: rate.NewLimiter(1, 20),
+			Account: a, Host: h, traits: traits,
+			ids:   names.Names{Account: a.Name, Platform: traits.Platform, Local: traits.Local, Accounts: all},
+			state: State{Name: a.Name, Platform: traits.Platform},
+			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered),
+			crowd:   rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			edits: edited.New(), doubted: recent.New[int64, time.Time](remembered),
 			writer: &writer{
@@ -428,7 +431,8 @@ func (h *Host) account(name string) (*account, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%q: %w; etui.yaml has no channels", name, ErrUnknown)
 	}
-	return nil, fmt.Errorf("%q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(names)), "; there are "+strings.Join(names, ", ")))
+	return nil, fmt.Errorf("%q: %w%s", name, ErrUnknown,
+		cmp.Or(nearest.Hint(name, slices.Values(names)), "; there are "+strings.Join(names, ", ")))
 }
 
 // Probe asks the platform of a channel which account it has, and for the chats that the configuration

@@ -14,6 +14,7 @@ func (a *account) forged(ctx context.Context) {
 	if time.Since(a.warned) < time.Minute {
 		return
 	}
-	a.log.WarnContext(ctx, "deliveries were refused: somebody else sent them, or the secret or the clock differs here", "channel", a.Name, "deliveries", a.forgeries)
+	a.log.WarnContext(ctx, "deliveries were refused: somebody else sent them, or the secret or the clock differs here",
+		"channel", a.Name, "deliveries", a.forgeries)
 	a.forgeries, a.warned = 0, time.Now()
 }

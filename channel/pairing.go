@@ -27,7 +27,8 @@ func (a *account) paired(ctx context.Context, user string) bool {
 	}
 	in, err := a.contacts.Paired(ctx, a.Name, user)
 	if err != nil {
-		a.log.WarnContext(ctx, "who was let in cannot be read, so strangers stay outside", "channel", a.Name, "error", err)
+		a.log.WarnContext(ctx, "who was let in cannot be read, so strangers stay outside", "channel", a.Name, "error",
+			err)
 	}
 	return in && err == nil
 }
@@ -104,16 +105,19 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 	if last, ok := a.told.Get("code\x00" + m.From.ID); ok && time.Since(last) < contact.CodeLife {
 		return nil
 	}
-	p, fresh, err := a.contacts.Ask(ctx, Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat, Language: a.language(m)})
+	p, fresh, err := a.contacts.Ask(ctx,
+		Pairing{Channel: a.Name, User: m.From.ID, Name: m.From.Name, Chat: m.At.Chat, Language: a.language(m)})
 	if err != nil && !errors.Is(err, contact.ErrFull) {
 		return err
 	}
 	a.told.Put("code\x00"+m.From.ID, time.Now())
 	switch {
 	case err != nil:
-		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user", m.From.ID)
+		a.log.WarnContext(ctx, "too many strangers ask to write: this one was left out", "channel", a.Name, "user",
+			m.From.ID)
 	case fresh:
-		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", p.Code)
+		a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user",
+			m.From.ID, "name", m.From.Name, "code", p.Code)
 		a.answer(m, phrase.In(p.Language,
 			"I do not know you yet. Give this code to whoever runs this service, who can let you in: %s", p.Code))
 	}

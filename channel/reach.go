@@ -56,9 +56,11 @@ func (h *Host) Person(ctx context.Context, u identity.User) (list []inquiry.Plac
 			}
 			to := cmp.Or(string(d.To), string(place{a.Name, Address{Chat: raw}}.raw()))
 			language := cmp.Or(u.Language, d.Language, phrase.Match(a.Account.Language))
-			places = append(places, written{inquiry.Place{To: json.RawMessage(to), Language: language, From: identity.Caller{
-				Channel: platform, Account: a.Name, User: user, Direct: true, Attrs: map[string]string{"account": a.Name, "chat_kind": "direct"},
-			}}, d.Time})
+			places = append(places, written{inquiry.Place{To: json.RawMessage(to), Language: language,
+				From: identity.Caller{
+					Channel: platform, Account: a.Name, User: user, Direct: true,
+					Attrs: map[string]string{"account": a.Name, "chat_kind": "direct"},
+				}}, d.Time})
 		}
 	}
 	slices.SortStableFunc(places, func(a, b written) int { return b.at.Compare(a.at) })

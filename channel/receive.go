@@ -147,7 +147,8 @@ func (a *account) hello(ctx context.Context, m Incoming) {
 		"under groups: %s\n\n"+
 		"你好。管理者把本群的 ID 写入 groups 之后，提到我时我就会回答：%[1]s", "`"+m.At.Chat+"`")
 	if a.inGroup(ctx, m) {
-		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" + ".\n\n你好，提到我时我就会回答。"
+		text = "Hello. I answer here when I am mentioned. The ID of this group is " + "`" + m.At.Chat + "`" +
+			".\n\n你好，提到我时我就会回答。"
 	}
 	m.At.Message, m.From = "", Sender{}
 	a.tell(m, "hello", time.Hour, text)
@@ -281,7 +282,8 @@ func (a *account) language(m Incoming) string {
 // message is what the engine learns of a message.
 func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 	em := engine.Message{
-		Channel: a.traits.Platform, Account: a.Name, User: a.ids.Scoped(m.From.ID), Client: "channel " + a.Name, PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
+		Channel: a.traits.Platform, Account: a.Name, User: a.ids.Scoped(m.From.ID), Client: "channel " + a.Name,
+		PlatformRoles: m.From.Roles, Language: phrase.Match(m.From.Language, a.Account.Language),
 		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
 		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
 		Reply:          place{a.Name, m.At}.raw(),
@@ -368,14 +370,16 @@ func (a *account) refused(m Incoming, err error) error {
 		why := "So many of your messages wait for an answer that this one was left out. Please write again later."
 		if errors.Is(err, engine.ErrCrowd) {
 			if !a.crowd.Allow() { // the platform lets so many messages through, and people need them
-				a.log.Warn("a message was left out, because too many strangers write", "channel", a.Name, "chat", m.At.Chat)
+				a.log.Warn("a message was left out, because too many strangers write", "channel", a.Name, "chat",
+					m.At.Chat)
 				return nil
 			}
 			why = "So many people write at the moment that this message was left out. Please write again later."
 		}
 		a.tell(m, "full", time.Minute, why)
 		return nil
-	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore), errors.Is(err, context.Canceled):
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore),
+		errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, engine.ErrEmpty):
 		return nil

@@ -33,7 +33,8 @@ func (w *writer) writeText(ctx context.Context, to Address, language, text strin
 }
 
 // writeParts sends the parts of a text from the first one on, each once for a key of a letter.
-func (w *writer) writeParts(ctx context.Context, to Address, parts []string, first int, buttons []Button, key string) error {
+func (w *writer) writeParts(ctx context.Context, to Address, parts []string, first int, buttons []Button,
+	key string) error {
 	for i := first; i < len(parts); i++ {
 		m := Outgoing{To: to, Text: parts[i], Key: key}
 		if i > 0 {
@@ -151,7 +152,8 @@ func (w *writer) readFiles(ctx context.Context, l outbox.Letter) (files []chat.F
 		case w.traits.MaxFile == 0:
 			why = phrase.In(l.Language, "files cannot be sent here")
 		case int64(f.Size) > w.traits.MaxFile:
-			why = phrase.In(l.Language, "it has %d kB, and at most %d kB can be sent here", (f.Size+999)/1000, w.traits.MaxFile/1000)
+			why = phrase.In(l.Language, "it has %d kB, and at most %d kB can be sent here", (f.Size+999)/1000,
+				w.traits.MaxFile/1000)
 		case l.Tries > patience && !w.wasSent(fileKey(l, f)):
 			why = phrase.In(l.Language, "it could not be sent")
 		default:
@@ -187,7 +189,8 @@ func (w *writer) writeFiles(ctx context.Context, to Address, l outbox.Letter) er
 		}
 		err := w.send(ctx, Outgoing{To: to, Files: []chat.File{f}, Key: key})
 		if errors.Is(err, ErrRejected) {
-			missing += fmt.Sprintf("[%s: %s]\n", printable.OneLine(f.Name), phrase.In(l.Language, "it could not be sent"))
+			missing += fmt.Sprintf("[%s: %s]\n", printable.OneLine(f.Name),
+				phrase.In(l.Language, "it could not be sent"))
 		} else if err != nil {
 			return fmt.Errorf("the file %s: %w", printable.OneLine(f.Name), err)
 		}

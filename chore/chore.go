@@ -55,7 +55,8 @@ func New(further []string) (Patterns, error) {
 		patterns = append(patterns, re)
 	}
 	if work > maxWork {
-		return nil, fmt.Errorf("the patterns are too much work for each message: %d instructions, at most %d", work, maxWork)
+		return nil, fmt.Errorf("the patterns are too much work for each message: %d instructions, at most %d", work,
+			maxWork)
 	}
 	return patterns, nil
 }

@@ -128,7 +128,10 @@ func (t Tool) check() error {
 	switch {
 	case t.Name == "" || len(t.Name) > MaxName:
 		return fmt.Errorf("its name has %d bytes; 1 to %d are accepted", len(t.Name), MaxName)
-	case strings.ContainsFunc(t.Name, func(r rune) bool { return r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }):
+	case strings.ContainsFunc(t.Name, func(r rune) bool {
+		return r == ' ' || r == utf8.RuneError ||
+			!unicode.IsPrint(r)
+	}):
 		return fmt.Errorf("its name %q has a blank, or a character that nobody sees", t.Name)
 	}
 	switch deepest, _ := look(t.Parameters, false); {
@@ -160,7 +163,8 @@ func look(raw json.RawMessage, untilTyped bool) (deepest int, typed bool) {
 			from := i + 1
 			i = closing(raw, from)
 			if depth == 1 && i < len(raw) && string(raw[from:i]) == "type" {
-				if typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":")); typed && untilTyped {
+				if typed = typed || bytes.HasPrefix(bytes.TrimLeft(raw[i+1:], " \t\r\n"), []byte(":")); typed &&
+					untilTyped {
 					return deepest, typed
 				}
 			}
@@ -246,9 +250,11 @@ func CheckResults(results []chat.Result) error {
 	for i, r := range results {
 		switch {
 		case r.CallID == "" || len(r.CallID) > maxID:
-			return fmt.Errorf("result %d: the ID of its call has %d bytes; 1 to %d are accepted", i+1, len(r.CallID), maxID)
+			return fmt.Errorf("result %d: the ID of its call has %d bytes; 1 to %d are accepted", i+1, len(r.CallID),
+				maxID)
 		case len(r.Text) > MaxResult:
-			return fmt.Errorf("the result of call %q has %d bytes, at most %d are accepted", r.CallID, len(r.Text), MaxResult)
+			return fmt.Errorf("the result of call %q has %d bytes, at most %d are accepted", r.CallID, len(r.Text),
+				MaxResult)
 		}
 	}
 	return nil

@@ -24,7 +24,8 @@ type Desk struct {
 
 // NewDesk returns the desk for an offer. Taken reports the names that tools of etui have.
 func NewDesk(o Offer, taken func(name string) bool) Desk {
-	d := Desk{Offer: o, known: make(map[string]bool, len(o.Tools)), aliases: map[string]string{}, own: map[string]string{}}
+	d := Desk{Offer: o, known: make(map[string]bool, len(o.Tools)), aliases: map[string]string{},
+		own: map[string]string{}}
 	if o.None {
 		return d
 	}

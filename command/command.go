@@ -63,7 +63,8 @@ func List() []Command {
 		{"new", "", "start a new conversation", nil},
 		{"stop", "", "stop what is running", nil},
 		{"status", "", "what runs, and what waits for you", status},
-		{"skill", "NAME", "make a skill active; full is everything, auto what the agent or the phase of a workflow has", nil},
+		{"skill", "NAME", "make a skill active; full is everything, auto what the agent or the phase of a workflow has",
+			nil},
 		{"tools", "WORDS", "find the tools that you can use", tools},
 		{"why", "", "which tools your last message got, and why", whyLast},
 		{"model", "", "which model answers", modelOf},
@@ -109,7 +110,8 @@ func Answer(ctx context.Context, e Engine, m engine.Message) (reply string, done
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return "", false, nil
 	}
-	if "/"+name == message.Compact || "/"+name == approval.Choose || "/"+name == message.Run && len(e.Agents().Workflows().Names()) > 0 {
+	if "/"+name == message.Compact || "/"+name == approval.Choose ||
+		"/"+name == message.Run && len(e.Agents().Workflows().Names()) > 0 {
 		return "", false, nil
 	}
 	list := List()
@@ -195,7 +197,8 @@ func status(ctx context.Context, e Engine, m engine.Message, _ string) (string, 
 		b.WriteString(active)
 	}
 	if f, err := inspect.New(e).Flow(ctx, w.Session); err == nil && f.Runs() {
-		b.WriteString("\n" + phrase.In(lang, "The workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.",
+		b.WriteString("\n" + phrase.In(lang,
+			"The workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.",
 			f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens))
 	}
 	b.WriteString("\n" + phrase.In(lang, "Messages that run or wait: %d", n))
@@ -276,7 +279,8 @@ func tools(ctx context.Context, e Engine, m engine.Message, words string) (strin
 		}
 		if e, ok := sel.Catalog().Get(v.Tool); ok {
 			n++
-			fmt.Fprintf(&b, "- %s: %s\n", v.Tool, printable.Line(cmp.Or(e.Definition.Translations[m.Language], e.Definition.Description), 100))
+			fmt.Fprintf(&b, "- %s: %s\n", v.Tool,
+				printable.Line(cmp.Or(e.Definition.Translations[m.Language], e.Definition.Description), 100))
 		}
 	}
 	if n == 0 {

@@ -30,7 +30,8 @@ func policy(host string, sites []string) string {
 		framers = strings.Join(sites, " ")
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-		"connect-src 'self'" + host + "; frame-ancestors " + framers + "; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default dompurify"
+		"connect-src 'self'" + host + "; frame-ancestors " + framers +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default dompurify"
 }
 
 // guard sets the headers that keep a page apart from others.

@@ -112,7 +112,8 @@ func (c *Console) keep(in map[[32]byte]entry, most int, e entry) (secret string)
 	defer c.mu.Unlock()
 	maps.DeleteFunc(in, func(_ [32]byte, old entry) bool { return !c.counts(old) })
 	for len(in) >= most {
-		oldest := slices.MinFunc(slices.Collect(maps.Keys(in)), func(a, b [32]byte) int { return in[a].until.Compare(in[b].until) })
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(in)),
+			func(a, b [32]byte) int { return in[a].until.Compare(in[b].until) })
 		delete(in, oldest)
 	}
 	secret = rand.Text()
@@ -167,7 +168,8 @@ func (c *Console) forget(r *http.Request) {
 }
 
 func (c *Console) cookie(r *http.Request, value string, age int) *http.Cookie {
-	kept := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	kept := &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode}
 	if strings.HasPrefix(c.Public, "https://") && c.Elsewhere(r) { // a proxy speaks TLS for the gateway
 		kept.Name, kept.Secure = publicName, true
 	}

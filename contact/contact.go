@@ -150,7 +150,8 @@ func (b *Book) Unpair(ctx context.Context, account, user string) error {
 		}
 	}
 	if len(in) == 0 {
-		return fmt.Errorf("%s %w, and nobody else was; allow in etui.yaml names the others who may write to %s", printable.Line(user, 100), ErrNotPaired, account)
+		return fmt.Errorf("%s %w, and nobody else was; allow in etui.yaml names the others who may write to %s",
+			printable.Line(user, 100), ErrNotPaired, account)
 	}
 	return fmt.Errorf("%s %w; these were: %s", printable.Line(user, 100), ErrNotPaired, strings.Join(in, ", "))
 }

@@ -132,9 +132,11 @@ func New(cfg Config) (*Embedder, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Embedder{
-		server: server{cfg.HTTP, strings.TrimSuffix(cfg.BaseURL, "/") + "/embeddings", cfg.Model, cfg.APIKey, cfg.Dimensions},
+		server: server{cfg.HTTP, strings.TrimSuffix(cfg.BaseURL, "/") + "/embeddings", cfg.Model, cfg.APIKey,
+			cfg.Dimensions},
 		config: cfg, log: cfg.Log, questions: recent.New[hash, []float32](keptQuestions),
-		outage: outage{log: cfg.Log}, batch: firstBatch, missing: make(chan struct{}, 1), ctx: ctx, cancel: cancel, done: make(chan struct{}),
+		outage: outage{log: cfg.Log}, batch: firstBatch, missing: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
+		done: make(chan struct{}),
 	}
 	e.known = e.load()
 	go func() {

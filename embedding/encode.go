@@ -13,7 +13,8 @@ import (
 // Encode returns the vectors of tools and of questions, each list in its order, for a measurement.
 // It waits for the server, and keeps the vectors in the file of cfg: all of this call, and of those
 // before as many as there is room for. It tells progress how many texts without a vector are done.
-func Encode(ctx context.Context, cfg Config, tools []*tool.Definition, questions []string, progress func(done, all int)) (ofTools, ofQuestions [][]float32, err error) {
+func Encode(ctx context.Context, cfg Config, tools []*tool.Definition, questions []string,
+	progress func(done, all int)) (ofTools, ofQuestions [][]float32, err error) {
 	cfg.ReadOnly, cfg.Timeout = true, batchTimeout/2 // the timeout bounds the batches: nobody waits for a question
 	e, err := New(cfg)
 	if err != nil {

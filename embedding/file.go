@@ -62,7 +62,8 @@ func (e *Embedder) load() map[hash][]float32 {
 		if json.Unmarshal(lines.Bytes(), &l) != nil {
 			break
 		}
-		if n, err := hex.Decode(key[:], []byte(l.Hash)[:min(len(l.Hash), 2*len(key))]); err != nil || n != len(key) || len(l.Vector) == 0 || len(l.Vector)%4 != 0 {
+		if n, err := hex.Decode(key[:], []byte(l.Hash)[:min(len(l.Hash), 2*len(key))]); err != nil || n != len(key) ||
+			len(l.Vector) == 0 || len(l.Vector)%4 != 0 {
 			break
 		}
 		v := make([]float32, len(l.Vector)/4)
@@ -97,7 +98,8 @@ func (e *Embedder) save(vectors map[hash][]float32) {
 		return
 	}
 	if err := e.write(vectors); err != nil {
-		e.log.Warn("embeddings: the vectors cannot be stored, they are computed again after the next start", "error", err)
+		e.log.Warn("embeddings: the vectors cannot be stored, they are computed again after the next start", "error",
+			err)
 	}
 }
 

@@ -64,7 +64,8 @@ func (s server) embed(ctx context.Context, texts []string) ([][]float32, error) 
 	vectors := make([][]float32, len(texts))
 	for _, d := range answer.Data {
 		if d.Index < 0 || d.Index >= len(texts) || len(d.Embedding) == 0 || len(d.Embedding) > maxDimensions {
-			return nil, fmt.Errorf("%s gave a vector of %d numbers for text %d of %d", s.url, len(d.Embedding), d.Index, len(texts))
+			return nil, fmt.Errorf("%s gave a vector of %d numbers for text %d of %d", s.url, len(d.Embedding), d.Index,
+				len(texts))
 		}
 		if s.dimensions > 0 { // not every server shortens them itself
 			d.Embedding = d.Embedding[:min(len(d.Embedding), s.dimensions)]

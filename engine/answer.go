@@ -50,7 +50,8 @@ func (j *job) late(ctx context.Context, m message.Mail, key session.Key, why err
 		text := approval.Why(err, j.engine.inquiries.Language(ctx, m, from, ""))
 		err = j.engine.outbox.Post(ctx, from, nil, text, fmt.Sprintf("late-%s-%d", said.ID, j.item.ID))
 		if err != nil && !errors.Is(err, outbox.ErrNowhere) { // a client that reads no messages sees that nothing waits any more
-			j.engine.config.Log.WarnContext(ctx, "somebody who answered too late is not told", "id", said.ID, "error", err)
+			j.engine.config.Log.WarnContext(ctx, "somebody who answered too late is not told", "id", said.ID, "error",
+				err)
 		}
 	}
 }

@@ -83,7 +83,8 @@ func (j *job) leave(ctx context.Context, m message.Mail, s session.Session) (ses
 // anew begins the conversation anew.
 func (j *job) anew(ctx context.Context, m message.Mail, s session.Session, yield func(turn.Event, error) bool) bool {
 	if m.History != nil {
-		return j.says(ctx, m, s, phrase.In(m.Language, "The client keeps this conversation, so it begins anew there."), yield)
+		return j.says(ctx, m, s, phrase.In(m.Language, "The client keeps this conversation, so it begins anew there."),
+			yield)
 	}
 	s, err := j.leave(ctx, m, s)
 	if err != nil {
@@ -100,8 +101,10 @@ func (j *job) switchSkill(
 ) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, message.Switch))
 	if m.Skill == "" {
-		return j.says(ctx, m, s, phrase.In(m.Language, "Name a skill: /skill NAME. /skill full takes all tools, /skill auto "+
-			"those of the phase or the agent. Now active: %s.", j.active(m, s))+workflow.Place(m.Language, s.Flow), yield)
+		return j.says(ctx, m, s, phrase.In(m.Language,
+			"Name a skill: /skill NAME. /skill full takes all tools, /skill auto "+
+				"those of the phase or the agent. Now active: %s.", j.active(m, s))+workflow.Place(m.Language, s.Flow),
+			yield)
 	}
 	skill, err := j.choice(m, s)
 	if err != nil {

@@ -232,14 +232,17 @@ func New(cfg Config) (*Engine, error) {
 	e.agents, err = agent.New(agent.Host{
 		Store: cfg.Store, People: e.people, Catalog: e.Catalog,
 		Selector: selector, Voting: e.learner.AddVotes, Selection: cfg.Selection,
-		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now, Log: cfg.Log,
+		Skills: cfg.Skills, Workflows: cfg.Workflows, Turn: cfg.Turn, MaxMessage: cfg.MaxMessage, Now: cfg.Now,
+		Log: cfg.Log,
 	}, cfg.Agents)
 	if err != nil {
 		return nil, err
 	}
-	e.inbox = inbox.New(inbox.Config{Store: cfg.Store, Box: e.box, People: e.people, Holder: e.holder, Tracer: cfg.Tracer})
+	e.inbox = inbox.New(inbox.Config{Store: cfg.Store, Box: e.box, People: e.people, Holder: e.holder,
+		Tracer: cfg.Tracer})
 	e.outbox = outbox.New(outbox.Config{
-		Store: cfg.Store, Box: e.box, Inbox: e.inbox, Secrets: cfg.Turn.Secrets, MaxMessage: cfg.MaxMessage, Holder: e.holder,
+		Store: cfg.Store, Box: e.box, Inbox: e.inbox, Secrets: cfg.Turn.Secrets, MaxMessage: cfg.MaxMessage,
+		Holder: e.holder,
 		Tracer: cfg.Tracer, Retry: e.meter.Retry,
 		Lost: func(ctx context.Context, l outbox.Letter, why error) error { return e.inquiries.Lost(ctx, l, why) },
 	})
@@ -263,8 +266,9 @@ func New(cfg Config) (*Engine, error) {
 	})
 	e.sessions.inquiries = e.inquiries
 	e.answers = answer.New(answer.Config{
-		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Store: cfg.Store, Catalog: e.Catalog,
-		Now: cfg.Now, Ended: e.inquiries.End,
+		Approvals: e.approvals, Agents: e.agents, People: e.people, Inbox: e.inbox, Store: cfg.Store,
+		Catalog: e.Catalog,
+		Now:     cfg.Now, Ended: e.inquiries.End,
 		Language: func(ctx context.Context, m message.Mail, key session.Key) string {
 			return e.inquiries.Language(ctx, m, key, "")
 		},

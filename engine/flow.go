@@ -58,7 +58,8 @@ func (j *job) goOn(
 			}
 		}
 		waiting = j.engine.inquiries.Describe(ctx, m, s.Key, m.Text, waiting)
-		return nil, j.ends(ctx, m, s, turn.End{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+		return nil, j.ends(ctx, m, s, turn.End{Reply: approval.Text(waiting), Awaits: waiting, Flow: s.Flow.Brief()},
+			yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return &turnRun{job: j, mail: m, session: s}, false

@@ -73,7 +73,8 @@ func (s *sender) linger(ctx context.Context, end context.CancelCauseFunc) (stop 
 func (s *sender) goesOn(item store.Item) bool {
 	ctx, cancel := context.WithTimeout(s.engine.box.Life(), maxStore)
 	defer cancel()
-	list, err := s.engine.config.Store.Items(ctx, store.ItemFilter{Session: item.Session, State: store.Waiting, Limit: 2})
+	list, err := s.engine.config.Store.Items(ctx,
+		store.ItemFilter{Session: item.Session, State: store.Waiting, Limit: 2})
 	return err == nil &&
 		slices.ContainsFunc(list, func(i store.Item) bool { return i.ID != item.ID && i.Priority == store.People })
 }

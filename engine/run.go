@@ -131,7 +131,8 @@ func (r *turnRun) run(ctx context.Context, yield func(turn.Event, error) bool) b
 			if done := e.Step.Done; done != nil && len(done.Awaits) > 0 {
 				aside := *m
 				aside.Session = m.Aside
-				done.Awaits = j.engine.inquiries.Describe(ctx, *m, j.engine.agents.Key(j.agent, aside), in.Text, done.Awaits)
+				done.Awaits = j.engine.inquiries.Describe(ctx, *m, j.engine.agents.Key(j.agent, aside), in.Text,
+					done.Awaits)
 				done.Reply = approval.Text(done.Awaits)
 				defer j.engine.inquiries.Look()
 			}

@@ -186,7 +186,8 @@ func (s *sender) join(m *message.Mail) (place *mailbox.Place, leave func(), err 
 	}
 	free, err := s.engine.shares.take(
 		*m, s.job.key, share.Share{
-			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy, Full: s.engine.health.SetCrowded,
+			Name: "all", Says: "in all sessions", Places: s.engine.shares.total, Busy: ErrBusy,
+			Full: s.engine.health.SetCrowded,
 		},
 	)
 	if err != nil {
@@ -310,7 +311,8 @@ func (s *sender) attempt(
 	err := place.WaitFor(lined, store.Claim{Item: s.job.item.ID, News: f.Read})
 	out()
 	if errors.Is(err, errTaken) {
-		return f.Yield(turn.Event{Text: taken(m.Language).Reply}, nil) && f.Yield(turn.Event{Done: taken(m.Language)}, nil)
+		return f.Yield(turn.Event{Text: taken(m.Language).Reply}, nil) &&
+			f.Yield(turn.Event{Done: taken(m.Language)}, nil)
 	}
 	if errors.Is(err, store.ErrEnded) {
 		return s.job.elsewhere(ctx, f)
@@ -366,7 +368,8 @@ func (s *sender) attempt(
 func (s *sender) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
 	if errors.Is(why, turn.ErrSuspended) {
 		s.job.kept = why
-	} else if err := s.engine.box.Write(ctx, store.End{ID: s.job.item.ID, Result: message.Result(nil, why)}); err != nil {
+	} else if err := s.engine.box.Write(ctx,
+		store.End{ID: s.job.item.ID, Result: message.Result(nil, why)}); err != nil {
 		s.engine.config.Log.ErrorContext(
 			ctx, "a message whose sender has gone stays in the inbox", "item", s.job.item.ID, "error", err,
 		)

@@ -115,7 +115,8 @@ func (c *Sessions) halt(
 	if s.State = state; s.Turn.ID != "" {
 		for _, a := range s.Awaits {
 			if a.For == session.Approval && a.Apart == nil {
-				if err := c.inquiries.End(ctx, approval.Of(s, a), approval.Ending{How: approval.Withdrawn}); err != nil {
+				if err := c.inquiries.End(ctx, approval.Of(s, a),
+					approval.Ending{How: approval.Withdrawn}); err != nil {
 					return done, err
 				}
 			}
@@ -129,7 +130,8 @@ func (c *Sessions) halt(
 		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
 		done.Flow = state.Flow.Brief()
-		done.Reply = strings.TrimSpace(done.Reply + " " + phrase.In(lang, "The workflow %s is stopped.", state.Flow.Workflow))
+		done.Reply = strings.TrimSpace(done.Reply + " " +
+			phrase.In(lang, "The workflow %s is stopped.", state.Flow.Workflow))
 	}
 	err := c.box.Write(ctx, store.End{
 		ID: item, Result: message.Result(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told,

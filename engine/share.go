@@ -51,7 +51,8 @@ func (s *shares) of(m message.Mail, key session.Key) []share.Share {
 		return list
 	case s.people.Guest(m.Caller(), key):
 		list[0] = share.Share{
-			Name: "guests", Says: "of guests", Places: part(4), Every: 4 * time.Second / time.Duration(part(4)), Busy: ErrCrowd,
+			Name: "guests", Says: "of guests", Places: part(4), Every: 4 * time.Second / time.Duration(part(4)),
+			Busy: ErrCrowd,
 		}
 	}
 	for kind, name := range map[string]string{"account": m.Channel + "/" + m.Account, "key": m.Client} {
@@ -82,7 +83,8 @@ func (s *shares) take(m message.Mail, key session.Key, more ...share.Share) (lea
 	}
 	if n := len(list); m.Later && n > 0 && list[n-1].Name == "strangers" && errors.Is(list[n-1].Busy, ErrCrowd) &&
 		s.deferred.Load() > 0 {
-		return nil, phrase.Errorf("%w: others came first", ErrCrowd) // nobody overtakes them, their own messages least of all
+		return nil, phrase.Errorf("%w: others came first",
+			ErrCrowd) // nobody overtakes them, their own messages least of all
 	}
 	return s.taken.Take(append(list, more...))
 }

@@ -38,7 +38,8 @@ func (s *sender) stopNow(ctx context.Context, m *message.Mail, yield func(turn.E
 	}
 	if item.ID != 0 {
 		if err == nil {
-			err = s.engine.box.Write(ctx, store.End{ID: item.ID, Result: message.Result(&done, nil), Deliver: len(m.Reply) > 0})
+			err = s.engine.box.Write(ctx, store.End{ID: item.ID, Result: message.Result(&done, nil),
+				Deliver: len(m.Reply) > 0})
 		}
 		if err != nil {
 			s.engine.box.TakeUp(item) // it is answered later

@@ -40,7 +40,8 @@ func (r *turnRun) traced(ctx context.Context, m *message.Mail) (_ context.Contex
 	ctx = span.Below(ctx, m.Trace)
 	if !j.item.Accepted.IsZero() {
 		_, waited := span.Start(
-			ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted), about(j.agent.Name, j.key),
+			ctx, j.engine.config.Tracer, "wait in inbox", trace.WithTimestamp(j.item.Accepted),
+			about(j.agent.Name, j.key),
 			trace.WithAttributes(attribute.Int("etui.tries", j.item.Tries)),
 		)
 		waited.End()

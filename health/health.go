@@ -51,7 +51,8 @@ type Health struct {
 
 // New returns the health of an engine that has just begun.
 func New(log *slog.Logger, now func() time.Time) *Health {
-	return &Health{log: log, now: now, causes: map[string]Cause{}, failed: map[string]bool{}, said: map[string]time.Time{}}
+	return &Health{log: log, now: now, causes: map[string]Cause{}, failed: map[string]bool{},
+		said: map[string]time.Time{}}
 }
 
 // quiet is how long the log says nothing new of a cause that comes and goes.
@@ -179,7 +180,8 @@ type watchedStore struct {
 	health *Health
 }
 
-func (w watchedStore) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+func (w watchedStore) Append(ctx context.Context, key session.Key, state session.State,
+	messages ...chat.Message) error {
 	return w.health.wrote("session", w.Store.Append(ctx, key, state, messages...))
 }
 

@@ -96,7 +96,8 @@ func parsePath(text, branch, version string) (Ref, error) {
 // line is the registry that a configuration needs for a host.
 func (a address) line() string {
 	template := map[string]string{
-		"github.com": "", "gitlab.com": "/{repository}/-/archive/{version}/a.tar.gz", "bitbucket.org": "/{repository}/get/{version}.tar.gz",
+		"github.com": "", "gitlab.com": "/{repository}/-/archive/{version}/a.tar.gz",
+		"bitbucket.org": "/{repository}/get/{version}.tar.gz",
 	}
 	form, known := template[a.host]
 	switch {

@@ -198,7 +198,8 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 		r.Reason = cmp.Or(r.Reason, why)
 	}
 	if r.Files == nil && r.Verdict != Malicious { // what was judged could be another package
-		return phrase.Errorf("the files of %s are unknown: %w", r.Ref, c.unavailable(phrase.Errorf("it lists no digests")))
+		return phrase.Errorf("the files of %s are unknown: %w", r.Ref,
+			c.unavailable(phrase.Errorf("it lists no digests")))
 	}
 	return nil
 }
@@ -242,7 +243,8 @@ func (c *ClawHub) handed(ctx context.Context, r *Release) error {
 
 // fromGitHub makes the release a folder of a repository.
 func (r *Release) fromGitHub(h handOff) error {
-	if !isRepository(h.Repo) || archive.CheckPath(h.Commit) != nil || strings.Contains(h.Commit, "/") || h.Path != "" && archive.CheckPath(h.Path) != nil {
+	if !isRepository(h.Repo) || archive.CheckPath(h.Commit) != nil || strings.Contains(h.Commit, "/") ||
+		h.Path != "" && archive.CheckPath(h.Path) != nil {
 		return phrase.Errorf("%w: it gives %s as a repository that cannot exist", ErrUnavailable, r.Ref)
 	}
 	r.Repository, r.Folder = true, strings.Trim(h.Path, "/")

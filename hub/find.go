@@ -84,7 +84,8 @@ func Best(all []Match, text string, limit int) []Match {
 // termsOf returns the words of a text, and pairs of characters where a script has
 // no blanks between words.
 func termsOf(text string) (terms []string) {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
 		runes := []rune(word)
 		if !unicode.Is(unicode.Han, runes[0]) || len(runes) < 3 {
 			terms = append(terms, word)

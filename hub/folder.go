@@ -29,11 +29,13 @@ func NewFolder(name, dir string) *Folder { return &Folder{name: name, dir: dir} 
 
 // IsFile reports whether words name a file here and not a skill of a source.
 func IsFile(words string) bool {
-	if strings.HasPrefix(words, ".") || strings.HasPrefix(words, "~/") || strings.HasPrefix(words, "file://") || filepath.IsAbs(words) {
+	if strings.HasPrefix(words, ".") || strings.HasPrefix(words, "~/") || strings.HasPrefix(words, "file://") ||
+		filepath.IsAbs(words) {
 		return true
 	}
 	info, err := os.Stat(words)
-	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
+	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") &&
+		(info.IsDir() || info.Mode().IsRegular())
 }
 
 // NewFile returns the source of one archive or of one skill's folder, of any
@@ -170,7 +172,8 @@ func (f *Folder) within(name string) (string, error) {
 			if d.Name() == archive.Manifest && (name == "" || path.Base(path.Dir(at)) == name) {
 				found = append(found, path.Dir(at))
 			}
-		case at != f.file && strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(at, "/") > maxDeep:
+		case at != f.file && strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
+			strings.Count(at, "/") > maxDeep:
 			return fs.SkipDir
 		}
 		return nil
@@ -187,9 +190,11 @@ func (f *Folder) within(name string) (string, error) {
 		for i, at := range found {
 			found[i] = filepath.Join(f.dir, filepath.FromSlash(at))
 		}
-		return "", refused("%s holds %d skills; name the folder of one: %s", where, len(found), printable.First(found, maxNamed))
+		return "", refused("%s holds %d skills; name the folder of one: %s", where, len(found),
+			printable.First(found, maxNamed))
 	case head == nil && objects == nil:
-		return "", refused("%s is a bare Git repository, without the files of a skill; clone it, and name the clone", where)
+		return "", refused("%s is a bare Git repository, without the files of a skill; clone it, and name the clone",
+			where)
 	}
 	return "", refused("%s holds no skill: there is no %s in it", where, archive.Manifest)
 }

@@ -39,7 +39,8 @@ type Git struct {
 func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 	template := cmp.Or(c.URL, githubArchives)
 	if !strings.Contains(template, "{repository}") {
-		return nil, phrase.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name, githubArchives)
+		return nil, phrase.Errorf("registry %s: its url needs {repository} and {version}, as in %s", name,
+			githubArchives)
 	}
 	c.URL, _, _ = strings.Cut(template, "{")
 	r, err := newRemote(name, "", c)
@@ -49,7 +50,8 @@ func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 // archiveAddress fills a template.
 func archiveAddress(template, repository, version string) string {
 	owner, name, _ := strings.Cut(repository, "/")
-	return strings.NewReplacer("{repository}", url.PathEscape(owner)+"/"+url.PathEscape(name), "{version}", url.PathEscape(cmp.Or(version, "HEAD"))).Replace(template)
+	return strings.NewReplacer("{repository}", url.PathEscape(owner)+"/"+url.PathEscape(name), "{version}",
+		url.PathEscape(cmp.Or(version, "HEAD"))).Replace(template)
 }
 
 // Search downloads the repositories and reads their manifests.
@@ -138,7 +140,8 @@ func (g *Git) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 	if !isRepository(ref.Owner) || strings.ContainsAny(ref.Version, "\\:?#") {
 		return nil, refused("%s names no repository; write owner/repository@name", archive.Quote(ref.Owner))
 	}
-	r := &Release{Ref: ref, Location: archiveAddress(g.template, ref.Owner, ref.Version), Verdict: Unjudged, Repository: true}
+	r := &Release{Ref: ref, Location: archiveAddress(g.template, ref.Owner, ref.Version), Verdict: Unjudged,
+		Repository: true}
 	all, digest, err := g.skills(ctx, r.Location)
 	if err != nil && status(err) != http.StatusNotFound {
 		return nil, err
@@ -157,7 +160,8 @@ func (g *Git) Resolve(ctx context.Context, ref Ref) (*Release, error) {
 		for _, s := range all {
 			names = append(names, s.name)
 		}
-		return nil, refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), printable.First(names, 20), ref.Owner)
+		return nil, refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), printable.First(names, 20),
+			ref.Owner)
 	}
 	r.Name, r.Folder, r.Digest = all[i].name, all[i].folder, digest
 	r.downloads = []download{{url: r.Location, digest: digest}}

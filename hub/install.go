@@ -106,7 +106,8 @@ func (in *Installer) resolve(ctx context.Context, p *place, s Source, ref Ref, o
 		return r, nil
 	case Malicious:
 		removed, err := in.withdraw(p, s.Name(), r)
-		return nil, errors.Join(refused("%s calls %s malicious%s%s", s.Name(), r.Ref, inBrackets(r.Reason), phrase.Text(removed)), err)
+		return nil, errors.Join(refused("%s calls %s malicious%s%s", s.Name(), r.Ref, inBrackets(r.Reason),
+			phrase.Text(removed)), err)
 	}
 	return nil, refused("%s does not say whether %s may be trusted", s.Name(), r.Ref)
 }
@@ -128,7 +129,8 @@ func (in *Installer) withdraw(p *place, source string, r *Release) (removed stri
 }
 
 // prepare downloads, unpacks and checks a release in the hidden folder.
-func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release, o Options) (*Origin, []scan.Flag, error) {
+func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release, o Options) (*Origin, []scan.Flag,
+	error) {
 	from, err := p.open(incoming)
 	if err != nil {
 		return nil, nil, err
@@ -151,14 +153,16 @@ func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release
 	flags, err := scan.Files(folder.FS())
 	if origin.Signature == Unsigned && in.c.Roots[s.Name()] != nil {
 		// Otherwise removing the signature would hide a change.
-		flags = append(flags, scan.Flag{File: signatureFile, Rule: "unsigned", Why: "it is missing, and the skills of " + s.Name() + " should be signed"})
+		flags = append(flags, scan.Flag{File: signatureFile, Rule: "unsigned",
+			Why: "it is missing, and the skills of " + s.Name() + " should be signed"})
 	}
 	return origin, flags, err
 }
 
 // check unpacks a download into the skill's folder and compares it with the
 // release. It returns the skill's record.
-func (in *Installer) check(ctx context.Context, from *os.Root, source string, r *Release, folder *os.Root) (*Origin, error) {
+func (in *Installer) check(ctx context.Context, from *os.Root, source string, r *Release, folder *os.Root) (*Origin,
+	error) {
 	digest, files, err := unpack(ctx, from, r, folder)
 	if err != nil {
 		return nil, err
@@ -172,14 +176,16 @@ func (in *Installer) check(ctx context.Context, from *os.Root, source string, r 
 	}
 	signature, signer, err := in.checkSignature(source, folder, files)
 	return &Origin{
-		Registry: source, Location: r.Location, Name: name, Owner: r.Owner, Version: cmp.Or(r.Version, version), Digest: digest, Files: files,
+		Registry: source, Location: r.Location, Name: name, Owner: r.Owner, Version: cmp.Or(r.Version, version),
+		Digest: digest, Files: files,
 		Signature: signature, Signer: signer, Verdict: r.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
 	}, err
 }
 
 // unpack returns the digest of the archive, if there is one, and those of the
 // files.
-func unpack(ctx context.Context, from *os.Root, r *Release, into *os.Root) (digest string, files map[string]string, err error) {
+func unpack(ctx context.Context, from *os.Root, r *Release, into *os.Root) (digest string, files map[string]string,
+	err error) {
 	if _, err := from.Stat(ArchiveName); errors.Is(err, fs.ErrNotExist) {
 		folder, err := from.OpenRoot(FilesName)
 		if err != nil {
@@ -249,9 +255,11 @@ func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
 		case got == "":
 			return phrase.Errorf("%s is missing from the package", archive.Quote(name))
 		case want == "" && name != registryMeta:
-			return phrase.Errorf("%s is in the package, but not among the files that the registry lists", archive.Quote(name))
+			return phrase.Errorf("%s is in the package, but not among the files that the registry lists",
+				archive.Quote(name))
 		case want != "":
-			return phrase.Errorf("%s is not the one that the registry describes: its digest is %s, not %s", archive.Quote(name), got, want)
+			return phrase.Errorf("%s is not the one that the registry describes: its digest is %s, not %s",
+				archive.Quote(name), got, want)
 		}
 	}
 	return nil
@@ -277,7 +285,8 @@ func (in *Installer) commit(p *place, origin *Origin, o Options) (*Installation,
 	if err := p.put(origin.Name); err != nil {
 		return nil, phrase.Errorf("putting the skill %s in place: %w", origin.Name, err)
 	}
-	in.c.Log.Info("skill installed", "skill", origin.Name, "registry", origin.Registry, "version", origin.Version, "source", origin.Location)
+	in.c.Log.Info("skill installed", "skill", origin.Name, "registry", origin.Registry, "version", origin.Version,
+		"source", origin.Location)
 	o.report(origin.Name, "done", 0, 0)
 	return &Installation{Name: origin.Name, Origin: origin}, nil
 }

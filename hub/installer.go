@@ -101,9 +101,11 @@ func (in *Installer) Lookup(ctx context.Context, source, words, version string) 
 		asked = append(asked, s.Name())
 	}
 	if len(asked) == 0 {
-		return nil, ref, phrase.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
+		return nil, ref, phrase.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml",
+			words, skill.ErrNotFound)
 	}
-	return nil, ref, phrase.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
+	return nil, ref, phrase.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound,
+		strings.Join(asked, ", "))
 }
 
 // lookupAddress finds the skill at the address of a repository. Only a registry of its host is asked:
@@ -201,7 +203,8 @@ func (in *Installer) Remove(ctx context.Context, name string, o Options) error {
 			return err
 		}
 		if len(one.Changed) > 0 && !o.Force {
-			return phrase.Errorf("%s: %w: %s; remove them, too, with --force", name, ErrChanged, printable.List(one.Changed))
+			return phrase.Errorf("%s: %w: %s; remove them, too, with --force", name, ErrChanged,
+				printable.List(one.Changed))
 		}
 		if err := p.take(name); err != nil {
 			return phrase.Errorf("removing the skill %s: %w", name, err)

@@ -45,8 +45,10 @@ func (in *Installer) Offer(ctx context.Context, s Source, ref Ref, o Options) (o
 			return err
 		}
 		offer = Offer{
-			Name: origin.Name, Registry: origin.Registry, Location: origin.Location, Version: origin.Version, Verdict: release.Verdict, Reason: release.Reason,
-			Signature: origin.Signature, Signer: origin.Signer, Files: slices.Sorted(maps.Keys(origin.Files)), Flags: append([]scan.Flag{}, flags...), Sum: sumOf(origin.Files),
+			Name: origin.Name, Registry: origin.Registry, Location: origin.Location, Version: origin.Version,
+			Verdict: release.Verdict, Reason: release.Reason,
+			Signature: origin.Signature, Signer: origin.Signer, Files: slices.Sorted(maps.Keys(origin.Files)),
+			Flags: append([]scan.Flag{}, flags...), Sum: sumOf(origin.Files),
 		}
 		return nil
 	})

@@ -72,7 +72,8 @@ func readOrigin(root *os.Root, name string) (*Origin, error) {
 	}
 	o := &Origin{}
 	if err := json.Unmarshal(raw, o); err != nil {
-		return nil, phrase.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, archive.Record, err)
+		return nil, phrase.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, archive.Record,
+			err)
 	}
 	return o, nil
 }
@@ -171,7 +172,8 @@ func checkManifest(folder *os.Root, want string) (name, version string, err erro
 	case checkSlug(d.Name) != nil:
 		err = checkSlug(d.Name)
 	case want != "" && d.Name != want:
-		err = phrase.Errorf("it names the skill %s, not %s: a skill must not take another's place", archive.Quote(d.Name), archive.Quote(want))
+		err = phrase.Errorf("it names the skill %s, not %s: a skill must not take another's place",
+			archive.Quote(d.Name), archive.Quote(want))
 	case length > maxDescription:
 		err = phrase.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
 	}

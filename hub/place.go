@@ -54,7 +54,8 @@ func enter(ctx context.Context, folder string) (*place, error) {
 			continue // its last owner has removed it: there is a new one
 		}
 		if err != nil {
-			return nil, errors.Join(phrase.Errorf("waiting for another installation into %s to end: %w", folder, err), root.Close())
+			return nil, errors.Join(phrase.Errorf("waiting for another installation into %s to end: %w", folder, err),
+				root.Close())
 		}
 		p := &place{root, lock}
 		if err := p.recover(); err != nil {

@@ -123,7 +123,8 @@ func (r *remote) get(ctx context.Context, address string) (*http.Response, error
 		response.Body.Close()
 		kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 		wait, asked := delay(response.Header)
-		again := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable && asked
+		again := response.StatusCode == http.StatusTooManyRequests ||
+			response.StatusCode == http.StatusServiceUnavailable && asked
 		switch {
 		case !again:
 			return nil, r.unavailable(&statusError{response.StatusCode, body, kind == "text/html"})
@@ -190,7 +191,8 @@ func (r *remote) saveArchive(ctx context.Context, d download, into *os.Root, pro
 }
 
 // save gets a file of at most limit bytes.
-func (r *remote) save(ctx context.Context, d download, into *os.Root, as string, limit int64, progress func(done, total int64)) error {
+func (r *remote) save(ctx context.Context, d download, into *os.Root, as string, limit int64,
+	progress func(done, total int64)) error {
 	response, err := r.get(ctx, d.url)
 	if err != nil {
 		return err
@@ -200,7 +202,8 @@ func (r *remote) save(ctx context.Context, d download, into *os.Root, as string,
 
 // keep writes the body of an answer to a file and compares its digest, if there
 // is one.
-func (r *remote) keep(response *http.Response, d download, into *os.Root, as string, limit int64, progress func(done, total int64)) error {
+func (r *remote) keep(response *http.Response, d download, into *os.Root, as string, limit int64,
+	progress func(done, total int64)) error {
 	defer response.Body.Close()
 	body := &counter{r: io.LimitReader(response.Body, limit+1), total: max(response.ContentLength, 0), report: progress}
 	if body.total > limit {

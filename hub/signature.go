@@ -85,7 +85,8 @@ const (
 
 // checkSignature compares the files of a skill with its signature, if it has one.
 // signer is the name in the certificate.
-func (in *Installer) checkSignature(source string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
+func (in *Installer) checkSignature(source string, folder *os.Root, files map[string]string) (state SignatureState,
+	signer string, err error) {
 	roots := in.c.Roots[source]
 	raw, err := skill.ReadFile(folder, signatureFile, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +110,8 @@ func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return "", phrase.Errorf("it is not a Sigstore bundle: %w", err)
 	}
-	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
+	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") ||
+		b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
 		return "", phrase.Errorf("it is not a Sigstore bundle with one signed in-toto statement")
 	}
 	leaf, err := b.signer(roots, now)
@@ -159,13 +161,15 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 // signed checks a DSSE signature, which covers the payload and its type.
 func signed(leaf *x509.Certificate, kind string, payload, sig []byte) bool {
 	message := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
-	return slices.ContainsFunc(algorithms, func(a x509.SignatureAlgorithm) bool { return leaf.CheckSignature(a, message, sig) == nil })
+	return slices.ContainsFunc(algorithms,
+		func(a x509.SignatureAlgorithm) bool { return leaf.CheckSignature(a, message, sig) == nil })
 }
 
 // algorithms are those that a signature may use. The certificate's key decides
 // which of them can match.
 var algorithms = []x509.SignatureAlgorithm{
-	x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512, x509.PureEd25519, x509.SHA256WithRSA, x509.SHA256WithRSAPSS,
+	x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512, x509.PureEd25519, x509.SHA256WithRSA,
+	x509.SHA256WithRSAPSS,
 }
 
 // covers compares a signed statement with the files: it must list exactly those

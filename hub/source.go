@@ -94,7 +94,8 @@ func checkSlug(slug string) error {
 	case slug == "":
 		return phrase.Errorf("the skill has no name")
 	case utf8.RuneCountInString(slug) > 64, strings.ContainsFunc(slug, bad), archive.CheckPath(slug) != nil:
-		return phrase.Errorf("%s cannot be the name of a skill: it has 1 to 64 lower-case letters, digits, '-' and '_'", archive.Quote(slug))
+		return phrase.Errorf("%s cannot be the name of a skill: it has 1 to 64 lower-case letters, digits, '-' and '_'",
+			archive.Quote(slug))
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 	found, errs := f.Installer.Find(ctx, "", in.Query, perSource)
 	for _, s := range found {
 		// Whether one is installed stays unsaid: it may be hidden from the caller.
-		fmt.Fprintf(&text, "%s: %s - %s\n", s.Registry, versioned(s.Words(), s.Version), printable.Line(s.Description, maxExcerpt))
+		fmt.Fprintf(&text, "%s: %s - %s\n", s.Registry, versioned(s.Words(), s.Version),
+			printable.Line(s.Description, maxExcerpt))
 	}
 	none := text.Len() == 0
 	for _, err := range errs {
@@ -83,7 +84,8 @@ func (in *Installer) installSkill(ctx context.Context, want installInput) (chat.
 	if err != nil {
 		return declined(want.Name, err), nil
 	}
-	return tool.Text(fmt.Sprintf("The skill %s from %s is installed. It can be used from the next message on.", versioned(done.Name, done.Origin.Version), done.Origin.Registry)), nil
+	return tool.Text(fmt.Sprintf("The skill %s from %s is installed. It can be used from the next message on.",
+		versioned(done.Name, done.Origin.Version), done.Origin.Registry)), nil
 }
 
 // declined explains to the model why nothing was installed, and what a person can

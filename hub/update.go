@@ -135,7 +135,8 @@ func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Optio
 // source or in its SKILL.md: a source may give an old package under a new number, and a
 // tag of Git may move back.
 func older(p *place, old, origin *Origin) bool {
-	return !isCommit(old.Version) && !isCommit(origin.Version) && skill.CompareVersions(origin.Version, old.Version) < 0 ||
+	return !isCommit(old.Version) && !isCommit(origin.Version) &&
+		skill.CompareVersions(origin.Version, old.Version) < 0 ||
 		skill.CompareVersions(ownVersion(p, fresh), ownVersion(p, old.Name)) < 0
 }
 
@@ -186,7 +187,8 @@ func same(o *Origin, r *Release) bool {
 	if r.Version == "" && r.Digest == "" || o.Version != r.Version || r.Digest != "" && o.Digest != "sha256:"+r.Digest {
 		return false
 	}
-	return r.Files == nil || !slices.ContainsFunc(drift(r.Files, o.Files), func(name string) bool { return name != registryMeta })
+	return r.Files == nil || !slices.ContainsFunc(drift(r.Files, o.Files),
+		func(name string) bool { return name != registryMeta })
 }
 
 // unseen returns the flags that were not accepted yet. A flag that has only

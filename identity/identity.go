@@ -81,7 +81,8 @@ func New(list []User) (*Users, error) {
 	c := checker{names: map[string]claim{}, identities: map[string]claim{}}
 	for i := range u.list {
 		user := &u.list[i]
-		user.Identities, user.Roles, user.Groups = slices.Clone(user.Identities), slices.Clone(user.Roles), slices.Clone(user.Groups)
+		user.Identities, user.Roles, user.Groups = slices.Clone(user.Identities), slices.Clone(user.Roles),
+			slices.Clone(user.Groups)
 		user.Attrs = maps.Clone(user.Attrs)
 		c.user(i, user)
 		u.named[user.Name] = user
@@ -120,7 +121,8 @@ func (c *checker) user(i int, u *User) {
 		if other.text == u.Name {
 			return fmt.Sprintf("the user %q is defined twice", u.Name)
 		}
-		return fmt.Sprintf("the users %q and %q differ only in case; one would be taken for the other", other.text, u.Name)
+		return fmt.Sprintf("the users %q and %q differ only in case; one would be taken for the other", other.text,
+			u.Name)
 	})
 	for _, id := range u.Identities {
 		c.identity(i, u.Name, id)
@@ -142,7 +144,8 @@ func (c *checker) user(i int, u *User) {
 		if problem := badText(name); problem != "" {
 			c.fail(i, -1, "the attribute %q of the user %s %s", name, u.Name, problem)
 		} else if len(value) > MaxValue {
-			c.fail(i, -1, "the attribute %s of the user %s has %d bytes, at most %d are allowed", name, u.Name, len(value), MaxValue)
+			c.fail(i, -1, "the attribute %s of the user %s has %d bytes, at most %d are allowed", name, u.Name,
+				len(value), MaxValue)
 		}
 	}
 }
@@ -155,12 +158,14 @@ func (c *checker) identity(i int, name, id string) {
 	case !ok || channel == "" || peer == "":
 		c.fail(i, -1, "the identity %q of the user %s must be a channel and an ID, as in telegram:42", id, name)
 	case channel != strings.ToLower(channel):
-		c.fail(i, -1, "the identity %q of the user %s: names of channels are lower-case: %s:%s", id, name, strings.ToLower(channel), peer)
+		c.fail(i, -1, "the identity %q of the user %s: names of channels are lower-case: %s:%s", id, name,
+			strings.ToLower(channel), peer)
 	}
 	c.claim(i, c.identities, id, func(other claim) string {
 		switch {
 		case other.text != id:
-			return fmt.Sprintf("the identities %q and %q differ only in case; one sender would be taken for the other", other.text, id)
+			return fmt.Sprintf("the identities %q and %q differ only in case; one sender would be taken for the other",
+				other.text, id)
 		case other.user == i:
 			return fmt.Sprintf("the user %s has the identity %s twice", name, id)
 		}

@@ -99,7 +99,8 @@ func (k *Keys) Reload(may func() bool) (changed bool, err error) {
 	}
 	list, err := parseKeys(text)
 	if err != nil {
-		return false, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys", k.file, err)
+		return false, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys",
+			k.file, err)
 	}
 	k.text = text
 	k.list.Store(&list)
@@ -123,7 +124,8 @@ func readKeys(file string) ([]byte, error) {
 		err = errors.New("it is longer than 1 MiB")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys", file, err)
+		return nil, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys", file,
+			err)
 	}
 	return text, nil
 }
@@ -199,7 +201,8 @@ func (k *Keys) Add(key Key, now time.Time) (secret string, err error) {
 		fold := cases.Fold()
 		for _, other := range list {
 			if fold.String(other.Name) == fold.String(key.Name) {
-				return nil, phrase.Errorf("%w: there is a key %q already; revoke it first, or choose another name", ErrInvalidKey, other.Name)
+				return nil, phrase.Errorf("%w: there is a key %q already; revoke it first, or choose another name",
+					ErrInvalidKey, other.Name)
 			}
 		}
 		if len(list) >= maxKeys {

@@ -137,7 +137,8 @@ func MoveKeys(ctx context.Context, file string, to SharedKeys) (left []string, e
 	}
 	added, err := parseKeys(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys", file, err)
+		return nil, fmt.Errorf("reading the API keys in %s: %w; mend the file, or remove it and make new keys", file,
+			err)
 	}
 	err = changeList(ctx, to, func(list []Key) ([]Key, error) {
 		left = nil

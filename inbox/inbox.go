@@ -51,7 +51,8 @@ func New(cfg Config) *Inbox {
 // is new: with an idempotency key it may be there already.
 func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (store.Item, bool, error) {
 	i := store.Item{
-		Session: key, User: b.config.People.Sender(m.Caller()).Record(), Holder: b.config.Holder, Priority: m.Priority(),
+		Session: key, User: b.config.People.Sender(m.Caller()).Record(), Holder: b.config.Holder,
+		Priority: m.Priority(),
 	}
 	if m.IdempotencyKey != "" {
 		key := []string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}
@@ -159,7 +160,8 @@ func (b *Inbox) Deliver(ctx context.Context, key session.Key, m message.Mail, fr
 func (b *Inbox) File(ctx context.Context, sha256 string) (chat.File, error) {
 	data, err := b.config.Store.File(ctx, sha256)
 	if errors.Is(err, session.ErrNoFile) {
-		err = phrase.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName), message.ErrUnknown)
+		err = phrase.Errorf("file %q: %w: no message has it", printable.Line(sha256, message.MaxName),
+			message.ErrUnknown)
 	}
 	return chat.File{Data: data, Size: len(data), SHA256: sha256}, err
 }
@@ -209,7 +211,8 @@ func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
 // View returns an item of the inbox as operators see it.
 func View(i store.Item) Item {
 	s := Item{
-		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted,
+		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries,
+		Accepted: i.Accepted,
 	}
 	if m, err := message.Read(i.Message); err == nil {
 		s.Kind, s.Text = m.Kind, m.Text

@@ -364,7 +364,8 @@ func (q *Inquiries) send(
 	ctx context.Context, a approval.Approval, p person, text func(approval.Approval) string, n int,
 ) error {
 	a.Language, a.Asked, a.Theirs = p.Language, nil, false
-	return q.letter(ctx, a, p, &turn.End{Reply: text(a), Awaits: []session.Await{a.Await}}, fmt.Sprintf("ask-%s-%d", a.ID, n))
+	return q.letter(ctx, a, p, &turn.End{Reply: text(a), Awaits: []session.Await{a.Await}},
+		fmt.Sprintf("ask-%s-%d", a.ID, n))
 }
 
 func (q *Inquiries) letter(
@@ -400,7 +401,8 @@ func (q *Inquiries) circle(ctx context.Context, r request, waited time.Duration)
 				list = append(list, q.person(name, a, at, c))
 			} else if last, _ := q.unreached.Get(name); err != nil && last != err.Error() { // once, not with each look
 				q.unreached.Put(name, err.Error())
-				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name, "tool", a.Tool, "error", err)
+				q.config.Log.WarnContext(ctx, "a chat that is to be asked about a call cannot be reached", "chat", name,
+					"tool", a.Tool, "error", err)
 			}
 		}
 		for _, u := range q.config.People.Now().All() {
@@ -428,8 +430,10 @@ func (q *Inquiries) circle(ctx context.Context, r request, waited time.Duration)
 func (q *Inquiries) decides(ctx context.Context, u identity.User, a approval.Approval, c Circle) bool {
 	return slices.ContainsFunc(u.Identities, func(id string) bool {
 		platform, user, _ := strings.Cut(id, ":")
-		from := identity.Caller{Channel: platform, User: user, Direct: true, Attrs: map[string]string{"chat_kind": "direct"}}
-		return c.Decides(ctx, q.config.Approvals.Attempt(approval.Person{Facts: q.config.People.Facts(from, q.config.Catalog())}, a))
+		from := identity.Caller{Channel: platform, User: user, Direct: true,
+			Attrs: map[string]string{"chat_kind": "direct"}}
+		return c.Decides(ctx, q.config.Approvals.Attempt(approval.Person{Facts: q.config.People.Facts(from,
+			q.config.Catalog())}, a))
 	})
 }
 
@@ -490,7 +494,8 @@ func (q *Inquiries) Describe(
 	ctx context.Context, m message.Mail, key session.Key, said string, list []session.Await,
 ) []session.Await {
 	language := q.Language(ctx, m, key, said)
-	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key, Operator: m.Operator || m.Channel == "cli" && m.User == ""}
+	by := approval.Person{Facts: q.config.People.Facts(m.Caller(), q.config.Catalog()), From: key,
+		Operator: m.Operator || m.Channel == "cli" && m.User == ""}
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Language = language
@@ -627,8 +632,9 @@ func (q *Inquiries) audit(ctx context.Context, r request, stage, reason string, 
 		return nil
 	}
 	d := audit.Decision{
-		Time: q.config.Now(), Agent: route.Agent(r.Session), Channel: r.Channel, Chat: r.Chat, User: r.User, Session: string(r.Session),
-		Tool: r.Tool, Hash: r.Hash, Risk: r.Risk, Allowed: allowed, Stage: stage, Reason: r.ID + ": " + reason,
+		Time: q.config.Now(), Agent: route.Agent(r.Session), Channel: r.Channel, Chat: r.Chat, User: r.User,
+		Session: string(r.Session),
+		Tool:    r.Tool, Hash: r.Hash, Risk: r.Risk, Allowed: allowed, Stage: stage, Reason: r.ID + ": " + reason,
 	}
 	args := json.RawMessage(r.Arguments)
 	if r.erased {

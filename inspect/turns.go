@@ -98,7 +98,8 @@ func turnsOf(key session.Key, messages []chat.Message) (turns []PastTurn) {
 		var why selection.Compact
 		if m.Role == chat.User && m.Text != "" && m.Why != nil && json.Unmarshal(m.Why, &why) == nil {
 			turns = append(turns, PastTurn{
-				Session: key, Time: m.Time, Agent: route.Agent(key), User: m.User, Channel: m.Channel, Text: short(m.Text),
+				Session: key, Time: m.Time, Agent: route.Agent(key), User: m.User, Channel: m.Channel,
+				Text:   short(m.Text),
 				Tokens: why.Sent + why.Meta, Saved: max(0, why.All-why.Sent-why.Meta),
 			})
 			t, price = &turns[len(turns)-1], 0

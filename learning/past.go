@@ -118,7 +118,8 @@ func Votes(turns []usage.Turn, ownOnly bool) []rank.PastQuestion {
 		list = append(list, a)
 		for _, s := range t.Searches {
 			list = append(list, rank.PastQuestion{
-				User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions, Search: true,
+				User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions,
+				Search: true,
 			})
 		}
 	}

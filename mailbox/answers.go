@@ -98,7 +98,8 @@ func (a *Answers) end(item int64, raw json.RawMessage, now time.Time) {
 	a.drop(a.lookUp[j.key])
 	a.lookUp[j.key] = j
 	a.ended = append(a.ended, j)
-	for a.bytes += len(raw); len(a.ended) > maxAnswers || a.bytes > maxAnswered || len(a.ended) > 0 && now.Sub(a.ended[0].at) > LostFor; {
+	for a.bytes += len(raw); len(a.ended) > maxAnswers || a.bytes > maxAnswered ||
+		len(a.ended) > 0 && now.Sub(a.ended[0].at) > LostFor; {
 		a.drop(a.ended[0])
 	}
 }

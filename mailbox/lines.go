@@ -165,7 +165,8 @@ func (p *Place) Leave() {
 }
 
 // Enter joins and waits. It fails as both do.
-func (q *Lines) Enter(ctx context.Context, key, who string, priority store.Priority, waiting int) (leave func(), err error) {
+func (q *Lines) Enter(ctx context.Context, key, who string, priority store.Priority, waiting int) (leave func(),
+	err error) {
 	p, err := q.Join(key, who, priority, waiting)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,8 @@ func (b *Box) Resume(ctx context.Context) error {
 		if err != nil {
 			continue // the store says when it is away
 		}
-		all = w.clear() || all || slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
+		all = w.clear() || all || slices.ContainsFunc(alive,
+			func(holder string) bool { return !slices.Contains(now, holder) })
 		if b.resumeLeft(ctx, &w, all) == nil {
 			alive, all = now, false
 		}
@@ -206,7 +207,8 @@ func (b *Box) resume(ctx context.Context, key session.Key) error {
 // resumeOne ends the session's open turn, and works on the first item that was left. It
 // reports whether there was one. While another process has the session, it does nothing.
 func (b *Box) resumeOne(ctx context.Context, key session.Key) (more bool, err error) {
-	left, err := b.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: b.config.Holder, Limit: 1})
+	left, err := b.config.Store.Items(ctx,
+		store.ItemFilter{Session: key, State: store.Waiting, NotOf: b.config.Holder, Limit: 1})
 	if err != nil {
 		return false, err
 	}
@@ -259,7 +261,8 @@ func (b *Box) resumeOne(ctx context.Context, key session.Key) (more bool, err er
 // itself.
 func (b *Box) Leftovers(ctx context.Context, key session.Key, before store.Item, finish func() error) error {
 	for !b.settled.Load() {
-		left, err := b.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: b.config.Holder, Limit: 1})
+		left, err := b.config.Store.Items(ctx,
+			store.ItemFilter{Session: key, State: store.Waiting, NotOf: b.config.Holder, Limit: 1})
 		if err != nil || len(left) == 0 || b.shared != nil && !left[0].Before(before) {
 			return err
 		}

@@ -92,7 +92,8 @@ func (b *Box) LineUp(ctx context.Context, item int64, keyed, repeated bool) (con
 		defer panics.Log(b.config.Log, "looking for the end of a repeated message")
 		for {
 			// The first look comes after the sender is in the line: it may have ended before.
-			if now, err := b.Item(looking, item); err == nil && now.State != store.Waiting || errors.Is(err, store.ErrEnded) {
+			if now, err := b.Item(looking, item); err == nil && now.State != store.Waiting ||
+				errors.Is(err, store.ErrEnded) {
 				b.senders.tell(item, store.ErrEnded)
 				return
 			}

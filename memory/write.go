@@ -206,7 +206,8 @@ func joined(text, paragraph string) string {
 
 // edit replaces a file of an owner by what change makes of its text. A reader finds either
 // the old or the new text.
-func (s *Store) edit(ctx context.Context, owner, file string, most int, change func(was string) (string, error)) (text string, err error) {
+func (s *Store) edit(ctx context.Context, owner, file string, most int,
+	change func(was string) (string, error)) (text string, err error) {
 	if owner == "" || s.config.Own == "" && s.config.Shared == nil {
 		return "", ErrNobody
 	}

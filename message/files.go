@@ -44,10 +44,12 @@ func Pictures(files []chat.File) ([]chat.File, error) {
 		case err != nil:
 			return nil, phrase.Errorf("%w: picture %d %w", ErrInvalid, i+1, err)
 		case !p.Fits():
-			return nil, phrase.Errorf("%w: picture %d is %s: %w; scale it down", ErrTooLong, i+1, p, picture.ErrTooLarge)
+			return nil, phrase.Errorf("%w: picture %d is %s: %w; scale it down", ErrTooLong, i+1, p,
+				picture.ErrTooLarge)
 		}
 		if total += len(f.Data); total > MaxPictureBytes {
-			return nil, phrase.Errorf("%w: its pictures and PDFs have more than %d MiB together", ErrTooLong, MaxPictureBytes>>20)
+			return nil, phrase.Errorf("%w: its pictures and PDFs have more than %d MiB together", ErrTooLong,
+				MaxPictureBytes>>20)
 		}
 		sum := sha256.Sum256(f.Data)
 		checked[i] = chat.File{
@@ -128,7 +130,8 @@ func Storable(messages []chat.Message) (_ []chat.Message, given []chat.File) {
 // Give returns the files that come with a reply, with others, each once.
 func Give(given, files []chat.File) []chat.File {
 	for _, f := range files {
-		if len(given) < maxGiven && !slices.ContainsFunc(given, func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
+		if len(given) < maxGiven && !slices.ContainsFunc(given,
+			func(g chat.File) bool { return g.SHA256 == f.SHA256 }) {
 			given = append(given, f)
 		}
 	}

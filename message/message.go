@@ -253,7 +253,8 @@ func (m Message) Check() error {
 func name(what, text string) error {
 	switch {
 	case len(text) > identity.MaxText:
-		return phrase.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, phrase.Text(what), len(text), identity.MaxText)
+		return phrase.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, phrase.Text(what),
+			len(text), identity.MaxText)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		return phrase.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, phrase.Text(what))
 	case what == "channel" && strings.Contains(text, ":"):

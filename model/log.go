@@ -31,7 +31,8 @@ func (l *loggedModel) Stream(ctx context.Context, req Request) iter.Seq2[Event, 
 			case e.Stop != "":
 				attrs := append(about(), slog.String("stop", string(e.Stop)))
 				if u := e.Usage; u != nil {
-					attrs = append(attrs, slog.Int("input", u.Input), slog.Int("cached", u.CacheRead), slog.Int("output", u.Output))
+					attrs = append(attrs, slog.Int("input", u.Input), slog.Int("cached", u.CacheRead),
+						slog.Int("output", u.Output))
 				}
 				l.log.DebugContext(ctx, "model answered", attrs...)
 			}

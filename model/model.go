@@ -88,7 +88,8 @@ func (p Price) CacheShares() (read, write float64) {
 func (p Price) Of(t Tokens) float64 {
 	read, write := p.CacheShares()
 	plain := t.Input - t.CacheRead - t.CacheWrite
-	return (p.Input*(float64(plain)+read*float64(t.CacheRead)+write*float64(t.CacheWrite)) + p.Output*float64(t.Output)) / 1e6
+	return (p.Input*(float64(plain)+read*float64(t.CacheRead)+write*float64(t.CacheWrite)) +
+		p.Output*float64(t.Output)) / 1e6
 }
 
 // ExpenseOf returns what an answer of a model took, for the record. Broken is why the turn could not use
@@ -96,7 +97,8 @@ func (p Price) Of(t Tokens) float64 {
 func ExpenseOf[Cause ~string](i Info, t Tokens, broken []Cause, began time.Time) *chat.Expense {
 	now := time.Now()
 	s := &chat.Expense{
-		Model: i.Name, Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, Cost: i.Price.Of(t), Price: i.Price.Input,
+		Model: i.Name, Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, Cost: i.Price.Of(t),
+		Price:  i.Price.Input,
 		TookMS: now.Sub(began).Milliseconds(), At: now,
 	}
 	for _, cause := range broken {

@@ -51,7 +51,8 @@ func (cfg TransportConfig) backoff(retries int) time.Duration {
 
 // limited reports whether a rate limit refused a request that another model can answer.
 func limited(resp *http.Response) bool {
-	return resp != nil && resp.StatusCode == http.StatusTooManyRequests && resp.Request != nil && resp.Request.Context().Value(hasOthers{}) != nil
+	return resp != nil && resp.StatusCode == http.StatusTooManyRequests && resp.Request != nil &&
+		resp.Request.Context().Value(hasOthers{}) != nil
 }
 
 // RetryAfter reads the Retry-After header of a failure: seconds or a date (RFC 9110,

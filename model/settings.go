@@ -54,7 +54,8 @@ func (s Settings) Check() error {
 		return &SettingError{"stop", "may have at most 16 texts"}
 	case len(s.Format) > maxFormat:
 		return &SettingError{"response_format", fmt.Sprintf("may have at most %d bytes", maxFormat)}
-	case s.Format != nil && (json.Unmarshal(s.Format, &format) != nil || format.Type != "text" && format.Type != "json_object" && format.Type != "json_schema"):
+	case s.Format != nil && (json.Unmarshal(s.Format, &format) != nil ||
+		format.Type != "text" && format.Type != "json_object" && format.Type != "json_schema"):
 		return &SettingError{"response_format", "must have the type text, json_object or json_schema"}
 	}
 	size := 0
@@ -73,5 +74,6 @@ func (s Settings) Check() error {
 
 // Refuse returns the error of a model that does not know a setting.
 func Refuse(model, setting string) error {
-	return &Error{Model: model, Kind: fmt.Errorf("%w: %w", ErrUnsupported, &SettingError{setting, "is not supported by this model"})}
+	return &Error{Model: model, Kind: fmt.Errorf("%w: %w", ErrUnsupported,
+		&SettingError{setting, "is not supported by this model"})}
 }

@@ -36,7 +36,8 @@ func (m *tracedModel) Stream(ctx context.Context, req Request) iter.Seq2[Event, 
 	return func(yield func(Event, error) bool) {
 		name := strings.TrimPrefix(m.Info().Name, m.provider+"/")
 		ctx, s := span.Start(ctx, m.tracer, "chat "+name, trace.WithSpanKind(trace.SpanKindClient),
-			span.Texts("gen_ai.operation.name", "chat", "gen_ai.provider.name", m.provider, "gen_ai.request.model", name))
+			span.Texts("gen_ai.operation.name", "chat", "gen_ai.provider.name", m.provider, "gen_ai.request.model",
+				name))
 		failed := "cancelled" // unless the answer ends
 		defer func() { span.End(s, failed) }()
 		for e, err := range m.Model.Stream(ctx, req) {
@@ -48,8 +49,10 @@ func (m *tracedModel) Stream(ctx context.Context, req Request) iter.Seq2[Event, 
 				s.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{finished[e.Stop]}))
 			}
 			if u := e.Usage; u != nil {
-				s.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", u.Input), attribute.Int("gen_ai.usage.output_tokens", u.Output),
-					attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CacheRead), attribute.Int("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite))
+				s.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", u.Input),
+					attribute.Int("gen_ai.usage.output_tokens", u.Output),
+					attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CacheRead),
+					attribute.Int("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite))
 			}
 			if !yield(e, err) {
 				return
@@ -64,7 +67,8 @@ func kindOf(err error) string {
 		kind error
 		name string
 	}{
-		{ErrAuth, "auth"}, {ErrBilling, "billing"}, {ErrNoModel, "no_model"}, {ErrRateLimited, "rate_limited"}, {ErrTooLong, "too_long"}, {ErrRequest, "request"},
+		{ErrAuth, "auth"}, {ErrBilling, "billing"}, {ErrNoModel, "no_model"}, {ErrRateLimited, "rate_limited"},
+		{ErrTooLong, "too_long"}, {ErrRequest, "request"},
 		{ErrUnsupported, "unsupported"}, {ErrUnavailable, "unavailable"},
 	} {
 		if errors.Is(err, k.kind) {

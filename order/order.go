@@ -95,7 +95,8 @@ func (l *Orders) New(ctx context.Context) (Order, error) {
 			"try again when it is")
 	}
 	b := &message.Bounds{
-		Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+		Facts: f, Include: m.Include, Exclude: m.Exclude, IncludeSkills: m.IncludeSkills,
+		ExcludeSkills: m.ExcludeSkills,
 	}
 	if m.Bounds != nil {
 		b.First = cmp.Or(m.Bounds.First, m.Bounds)

@@ -20,7 +20,8 @@ func Excuse(err error, lang string) string {
 	case errors.Is(err, message.ErrTooLong), errors.Is(err, model.ErrTooLong):
 		return phrase.In(lang, "That is too long for me. /new starts a new conversation.")
 	case errors.Is(err, message.ErrInvalid), errors.Is(err, message.ErrUnknown), errors.Is(err, message.ErrOpen),
-		errors.Is(err, message.ErrNothingAwaited), errors.Is(err, approval.ErrNotYours), errors.Is(err, model.ErrUnsupported):
+		errors.Is(err, message.ErrNothingAwaited), errors.Is(err, approval.ErrNotYours),
+		errors.Is(err, model.ErrUnsupported):
 		return phrase.In(lang, "That is not possible: %s.", cmp.Or(phrase.Error(lang, err), err.Error()))
 	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
 		return phrase.In(lang, "The language model cannot be reached at the moment. Please try again in a few minutes.")

@@ -201,7 +201,8 @@ func (b *Outbox) Post(ctx context.Context, key session.Key, to json.RawMessage, 
 
 // Ask sends a text with what it asks for to a place, once for each key. From is the conversation of
 // those who read it there.
-func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message, to json.RawMessage, says *turn.End, idempotencyKey string) error {
+func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message, to json.RawMessage, says *turn.End,
+	idempotencyKey string) error {
 	from.Background, from.Client, from.IdempotencyKey = true, "etui", message.ShortKey(idempotencyKey)
 	i, fresh, err := b.config.Inbox.Accept(ctx, key, message.Mail{
 		Kind: message.KindNotice, Notice: says.Reply, Reply: to, Message: from,
@@ -210,7 +211,8 @@ func (b *Outbox) Ask(ctx context.Context, key session.Key, from message.Message,
 		return err
 	}
 	// It waits for nobody's turn. After a crash or a failure in between, it is a notice.
-	if err := b.config.Box.Write(ctx, store.End{ID: i.ID, Result: message.Result(says, nil), Deliver: true}); err != nil {
+	if err := b.config.Box.Write(ctx,
+		store.End{ID: i.ID, Result: message.Result(says, nil), Deliver: true}); err != nil {
 		b.config.Box.TakeUp(i)
 	}
 	return nil

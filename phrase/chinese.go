@@ -5,7 +5,8 @@ import "maps"
 // chinese returns the Chinese texts by their English ones.
 func chinese() map[string]string {
 	texts := chat()
-	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(), findings(), reasons(), refusals(), packages(), results(), terminal()} {
+	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(),
+		findings(), reasons(), refusals(), packages(), results(), terminal()} {
 		maps.Copy(texts, more)
 	}
 	return texts
@@ -16,18 +17,20 @@ func terminal() map[string]string {
 	return map[string]string{
 		"WAITS FOR PEOPLE": "等待决定", "RISK": "风险", "LEFT": "剩余", "PERSON": "用户", "ARGUMENTS": "参数",
 		"TURN": "轮次", "AGE": "时长", "CONVERSATION": "对话", "MESSAGE": "消息",
-		"TURNS": "轮次", "FAILED": "失败", "CALLS": "调用", "IN": "输入", "CACHED": "缓存", "OUT": "输出", "SAVED": "节省",
+		"TURNS": "轮次", "FAILED": "失败", "CALLS": "调用", "IN": "输入", "CACHED": "缓存", "OUT": "输出",
+		"SAVED":       "节省",
 		"since start": "启动以来", "last %s": "最近 %s", "long": "很长", "q quits": "q 退出",
 		"runs": "运行中", "waits": "等待", "replies": "回复中", "parked": "已搁置",
-		"tokens %s / %s": "词元 %s / %s", "calls: %d": "调用：%d", "%s runs": "正在运行 %s", "at another process: %s": "在另一进程：%s",
+		"tokens %s / %s": "词元 %s / %s", "calls: %d": "调用：%d", "%s runs": "正在运行 %s",
+		"at another process: %s":                               "在另一进程：%s",
 		"No turn runs, and no message waits.":                  "没有正在运行的轮次，也没有等待的消息。",
 		"%s · %s · turns that run: %d, messages that wait: %d": "%s · %s · 运行中：%d，等待的消息：%d",
-		"… and %d more":                                  "……还有 %d 项",
-		"%s failed: %s":                                  "%s 失败：%s",
-		"Messages are refused (%s): %s":                  "正在拒绝消息（%s）：%s",
-		"The configuration cannot be used: %s":           "配置无法使用：%s",
-		"you or an operator may decide":                  "您或管理员可以决定",
-		"those who were asked or an operator may decide": "被询问的人或管理员可以决定",
+		"… and %d more":                                        "……还有 %d 项",
+		"%s failed: %s":                                        "%s 失败：%s",
+		"Messages are refused (%s): %s":                        "正在拒绝消息（%s）：%s",
+		"The configuration cannot be used: %s":                 "配置无法使用：%s",
+		"you or an operator may decide":                        "您或管理员可以决定",
+		"those who were asked or an operator may decide":       "被询问的人或管理员可以决定",
 		"Tab: %s":                         "Tab：%s",
 		"The last answer called no tool.": "上一条回答没有调用工具。",
 		"There is no result yet.":         "还没有结果。",

@@ -128,7 +128,8 @@ func refusals() map[string]string {
 		"role or attribute":                       "角色或属性",
 		"name of a tool or skill":                 "工具或技能的名称",
 		"idempotency key":                         "幂等键",
-		"agent":                                   "智能体", "chat": "聊天", "thread": "话题", "account": "账号", "language": "语言",
+		"agent":                                   "智能体", "chat": "聊天", "thread": "话题", "account": "账号",
+		"language": "语言",
 		"incomplete: \"(hidden)\" stands for a secret that etui removed, and must not be written in its place; " +
 			"leave it out, change only what is around it, or have a person write it": "" +
 			"不完整：“(hidden)”代表 etui 已去除的机密，不能写回原处；请去掉它，只改周围的内容，或由人来填写",

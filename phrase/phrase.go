@@ -101,7 +101,8 @@ func In(lang, english string, args ...any) string {
 		}
 	}
 	before, bare, after := bared(english)
-	return spaced(before, message.NewPrinter(language.Chinese, message.Catalog(phrases())).Sprintf(bare, said...), after)
+	return spaced(before, message.NewPrinter(language.Chinese, message.Catalog(phrases())).Sprintf(bare, said...),
+		after)
 }
 
 // spaced puts white space around a Chinese text again, but for a blank beside a sign that needs none.

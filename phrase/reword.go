@@ -25,7 +25,8 @@ const fewest = 4
 
 var patterns = sync.OnceValue(func() (list []made) {
 	for english := range words() {
-		if m := (made{english: english}); strings.Contains(english, "%") && !strings.Contains(english, "%[") && m.read() {
+		if m := (made{english: english}); strings.Contains(english, "%") && !strings.Contains(english, "%[") &&
+			m.read() {
 			list = append(list, m)
 		}
 	}
@@ -49,7 +50,8 @@ func (m *made) read() bool {
 		piece(m.english[from:at[0]])
 		verb := m.english[at[2]:at[3]]
 		m.verbs, from = append(m.verbs, verb), at[1]
-		pattern += cmp.Or(map[string]string{"d": `(-?\d+)`, "q": `("(?:[^"\\]|\\.)*")`, "f": `(-?[\d.]+)`}[verb], `(.*?)`)
+		pattern += cmp.Or(map[string]string{"d": `(-?\d+)`, "q": `("(?:[^"\\]|\\.)*")`, "f": `(-?[\d.]+)`}[verb],
+			`(.*?)`)
 	}
 	piece(m.english[from:])
 	if len(m.verbs) == 0 || letters(m.english) < fewest {

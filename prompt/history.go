@@ -157,7 +157,8 @@ func settled(kept, history []chat.Message) []chat.Message {
 	settle := func() {
 		for _, call := range open {
 			kept = append(kept, chat.Message{Role: chat.Tool, Result: &chat.Result{
-				CallID: call.ID, Name: call.Name, Failed: true, Text: "The call was interrupted; its outcome is not known.",
+				CallID: call.ID, Name: call.Name, Failed: true,
+				Text: "The call was interrupted; its outcome is not known.",
 			}})
 		}
 		open = nil

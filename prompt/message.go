@@ -57,7 +57,8 @@ func runtime(f chat.Facts, dateOnly bool) string {
 	if name := shownName(f); name != "" {
 		f.User = name + " (" + f.User + ")"
 	}
-	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User}, {"skill", f.Skill}} {
+	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User},
+		{"skill", f.Skill}} {
 		if p.value != "" {
 			// Names chosen by others must not add lines to the note.
 			parts = append(parts, p.name+" "+strings.Join(strings.Fields(p.value), " "))

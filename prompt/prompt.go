@@ -86,8 +86,10 @@ func (o Options) runtime() bool {
 
 // equal reports whether two options give the same system prompt.
 func (o Options) equal(p Options) bool {
-	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions && o.Directory == p.Directory &&
-		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills) && equal(o.SkillList, p.SkillList)
+	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions &&
+		o.Directory == p.Directory &&
+		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills) &&
+		equal(o.SkillList, p.SkillList)
 }
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -167,7 +169,8 @@ func (b *Builder) BuildMessages(c *catalog.Catalog, history []chat.Message, mess
 
 // BuildMessagesWithOptions builds the prompt of a turn under a strategy. The error
 // means that the memory could not be read.
-func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Message, message chat.Message, opts Options) (Prompt, error) {
+func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Message, message chat.Message,
+	opts Options) (Prompt, error) {
 	text, err := b.system(c, message.Time, opts)
 	if err != nil {
 		return Prompt{}, err
@@ -196,7 +199,8 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 		}
 	}
 	of := whose{opts.Strategy, opts.Remember}
-	if last, ok := b.cached.Get(of); ok && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
+	if last, ok := b.cached.Get(of); ok && last.memory == remembered && last.options.equal(opts) &&
+		(opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
 		return last.text, nil
 	}
 	if opts.SkillList != nil { // what the caller passed may change
@@ -240,7 +244,8 @@ func (b *Builder) write(s *system) string {
 		text.WriteString("\n\n# Skills\nWays of working that " + selection.UseSkill + " takes up:\n" + list)
 	}
 	if s.options.Directory != "" {
-		text.WriteString("\n\n# Tools\nWhat find_tools finds, beside the tools that are listed:\n" + s.options.Directory)
+		text.WriteString("\n\n# Tools\nWhat find_tools finds, beside the tools that are listed:\n" +
+			s.options.Directory)
 	}
 	if m := s.memory; m != nil {
 		remembered(&text, "Memory", "Notes", m.Shared)
@@ -272,7 +277,8 @@ func SkillsSummary(skills []catalog.Skill, include, exclude []string) string {
 	var list []*catalog.Skill
 	for i := range skills {
 		name := skills[i].Name
-		if !skills[i].Manual && (len(include) == 0 || slices.Contains(include, name)) && !slices.Contains(exclude, name) {
+		if !skills[i].Manual && (len(include) == 0 || slices.Contains(include, name)) &&
+			!slices.Contains(exclude, name) {
 			list = append(list, &skills[i])
 		}
 	}

@@ -34,12 +34,14 @@ const (
 var asking = []string{
 	"?", "？", "please provide", "please tell", "please give", "please specify", "please share", "please let me know",
 	"could you provide", "i need your",
-	"请提供", "请您提供", "请告诉", "请告知", "请给出", "请输入", "请指定", "请说明", "请补充", "请确认", "请描述", "请选择",
+	"请提供", "请您提供", "请告诉", "请告知", "请给出", "请输入", "请指定", "请说明", "请补充", "请确认", "请描述",
+	"请选择",
 }
 
 // closing are phrases that ask for the next request, not for a part of the last one.
 var closing = []string{
-	"anything else", "something else", "any other", "other question", "need further", "further help", "help you with?", "assist you with?", "need anything",
+	"anything else", "something else", "any other", "other question", "need further", "further help", "help you with?",
+	"assist you with?", "need anything",
 	"还有什么", "还有其他", "其他帮助", "其他需要", "其他问题", "还需要", "别的",
 }
 

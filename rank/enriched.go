@@ -47,7 +47,8 @@ func bound(tools []*tool.Definition, enriched map[string]tool.Texts) map[string]
 		says := func(alias string) bool {
 			key := aliasKey(alias)
 			other := named[key]
-			return len(alias) <= maxEnrichedText && claims[key] <= maxClaims && (other == nil || other.Source == sources[name])
+			return len(alias) <= maxEnrichedText && claims[key] <= maxClaims &&
+				(other == nil || other.Source == sources[name])
 		}
 		short := func(example string) bool { return len(example) <= maxEnrichedText }
 		kept[name] = tool.Texts{Aliases: some(texts.Aliases, says), Examples: some(texts.Examples, short)}

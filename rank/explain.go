@@ -39,7 +39,8 @@ func (r *Ranking) Words(position int) (terms []Term, sum float32) {
 	r.each(position, func(q queryTerm, score float32) {
 		sum += score
 		if !q.loose && score > 0 {
-			terms = append(terms, Term{Word: r.index.names[q.term], From: q.from, Score: Round(score), meant: r.index.meant(q.term)})
+			terms = append(terms, Term{Word: r.index.names[q.term], From: q.from, Score: Round(score),
+				meant: r.index.meant(q.term)})
 		}
 	})
 	sortTerms(terms)
@@ -53,7 +54,8 @@ func (r *Ranking) each(position int, yield func(q queryTerm, score float32)) {
 		n = forms(r.terms[i:])
 		best := i // of the forms of a word
 		for k := i; k < i+n; k++ {
-			if q, b := r.terms[k], r.terms[best]; x.impact(q.term, position, r.examples)*q.weight > x.impact(b.term, position, r.examples)*b.weight {
+			if q, b := r.terms[k], r.terms[best]; x.impact(q.term, position, r.examples)*q.weight > x.impact(b.term,
+				position, r.examples)*b.weight {
 				best = k
 			}
 		}

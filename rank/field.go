@@ -22,7 +22,8 @@ const (
 
 // fieldNames are the names of the fields in explanations.
 var fieldNames = [fields]string{
-	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation", fieldParameter: "parameter",
+	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation",
+	fieldParameter:     "parameter",
 	fieldParameterText: "parameter_text", fieldGroup: "group", fieldExample: "example", fieldBody: "body",
 	fieldEnrichedAlias: "alias (enriched)", fieldEnrichedExample: "example (enriched)",
 }

@@ -78,7 +78,8 @@ func (a *Indexer) read(tools []*tool.Definition, enriched map[string]tool.Texts)
 	documents := make([]*document, len(tools))
 	var changed []int
 	for i, d := range tools {
-		if old := a.documents[d.Name]; old != nil && sameTexts(old.definition, d) && old.enriched.Equal(enriched[d.Name]) {
+		if old := a.documents[d.Name]; old != nil && sameTexts(old.definition, d) &&
+			old.enriched.Equal(enriched[d.Name]) {
 			old.definition = d // releases the old definition
 			documents[i] = old
 		} else {
@@ -137,6 +138,8 @@ func each(n int, f func(int)) {
 // sameTexts reports whether the texts that are indexed are the same in two
 // definitions. Comparing strings that share their memory costs nothing.
 func sameTexts(a, b *tool.Definition) bool {
-	return a == b || a.Name == b.Name && a.Description == b.Description && a.Body == b.Body && bytes.Equal(a.Parameters, b.Parameters) &&
-		slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Examples, b.Examples) && maps.Equal(a.Translations, b.Translations)
+	return a == b || a.Name == b.Name && a.Description == b.Description && a.Body == b.Body &&
+		bytes.Equal(a.Parameters, b.Parameters) &&
+		slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Aliases, b.Aliases) &&
+		slices.Equal(a.Examples, b.Examples) && maps.Equal(a.Translations, b.Translations)
 }

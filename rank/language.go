@@ -59,7 +59,8 @@ func isEnglish(word string) bool {
 
 // kana reports whether a text has a letter of Japanese or Korean.
 func kana(word string) bool {
-	return strings.IndexFunc(word, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul) }) >= 0
+	return strings.IndexFunc(word,
+		func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul) }) >= 0
 }
 func ascii(word string) bool {
 	for i := range len(word) {

@@ -163,7 +163,8 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		p.read(fold(withoutAddresses(head(parts.Material, maxMaterial))), 1, false)
 	}
 	p.readPast(q, past, lean)
-	result := question{request: request, language: foreign, terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
+	result := question{request: request, language: foreign, terms: p.take(), lean: lean,
+		examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		before, _ := withoutValues(head(wording(open(past)), maxQuery))
 		text = before + "\n" + text

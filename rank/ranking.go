@@ -39,7 +39,8 @@ type Ranking struct {
 func (x *Index) Rank(q Query) (r Ranking) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Ranking{Scores: make([]float32, x.size), index: x, Failed: fmt.Errorf("ranking panicked: %w", &panics.Error{Value: p, Stack: debug.Stack()})}
+			r = Ranking{Scores: make([]float32, x.size), index: x,
+				Failed: fmt.Errorf("ranking panicked: %w", &panics.Error{Value: p, Stack: debug.Stack()})}
 		}
 	}()
 	r = Ranking{Scores: make([]float32, x.size), index: x}

@@ -54,7 +54,8 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 // scorePart adds what the material says, or the conversation before: at most a share of the best
 // score so far when the question's own words are clear. It counts more when they say less: "and in
 // Rome?" continues what was asked before, "book a flight to Rome" does not.
-func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores []float32, s *scratch) {
+func (x *Index) scorePart(asked question, which part, share, sharp float32, admitted []bool, scores []float32,
+	s *scratch) {
 	terms, added := asked.terms, s.total
 	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.part == which }) {
 		return

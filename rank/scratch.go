@@ -21,7 +21,8 @@ type scratch struct {
 func (x *Index) newScratch() *scratch {
 	return &scratch{
 		slots: make([]int32, len(x.names)), list: make([]queryTerm, 0, maxTerms), stems: map[string]string{},
-		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount), strongest: make([]float32, x.size),
+		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount),
+		strongest: make([]float32, x.size),
 		gramSlots: make([]int32, len(x.likenesses.rarity)), gramList: make([]gramCount, 0, maxGrams),
 	}
 }

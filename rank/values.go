@@ -134,7 +134,8 @@ const (
 	digits  = `\d+(?:[.,]\d+)*`
 	numeral = `(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million)`
 	number  = `(?:` + digits + `|` + numeral + `(?:(?:[ -]|[ -]and[ -])` + numeral + `)*)`
-	amount  = `(?:(?:about|around) )?(?:half |a quarter of )?(?:an?|` + number + `|a few|a couple of|several|half)(?: and a half)?`
+	amount  = `(?:(?:about|around) )?(?:half |a quarter of )?(?:an?|` + number +
+		`|a few|a couple of|several|half)(?: and a half)?`
 	hanzi   = `(?:` + digits + `|[零一二两三四五六七八九十百千万]+)`
 	hanDay  = `大?[今明后昨前]天|[今明昨][晚早日]`
 	hanPart = `早上|上午|中午|下午|晚上|傍晚|凌晨|半夜|清晨`
@@ -153,11 +154,15 @@ var times = []struct {
 	form  *regexp.Regexp
 }{
 	{hasDay, regexp.MustCompile(`(?i)\b(?:(?:this|next|last|coming|past|previous|early|late|on|by|until|till|since|from|in the|at) )*(?:` + days + `|(?:this|next|last|coming|past|previous) (?:` + dayPart + `|weeks?)|in the (?:` + dayPart + `)|at (?:night|noon|midnight))(?: (?:` + dayPart + `))?\b`)},
-	{hasUnit, regexp.MustCompile(`(?i)\b(?:in|within|after|the next|the last|over the (?:next|last)) ` + amount + `[ -](?:` + units + `)\b|\b` + amount + `[ -](?:` + units + `) (?:ago|later|from now|earlier)\b`)},
+	{hasUnit, regexp.MustCompile(`(?i)\b(?:in|within|after|the next|the last|over the (?:next|last)) ` + amount +
+		`[ -](?:` + units + `)\b|\b` + amount + `[ -](?:` + units + `) (?:ago|later|from now|earlier)\b`)},
 	{hasDigit | hasClock, regexp.MustCompile(`(?i)\b(?:at )?\d{1,2}(?::\d\d)? ?(?:(?:am|pm|o'clock)\b|[ap]\.m\.)|\b(?:at )?\d{1,2}:\d\d\b`)},
-	{hasHanDay, regexp.MustCompile(`(?:` + hanDay + `|[下上这本每]?个?(?:周|星期|礼拜)[一二三四五六日天末]|[下上这本]下?个?(?:周|星期|礼拜))(?:` + hanPart + `)?|` + hanPart)},
+	{hasHanDay, regexp.MustCompile(`(?:` + hanDay +
+		`|[下上这本每]?个?(?:周|星期|礼拜)[一二三四五六日天末]|[下上这本]下?个?(?:周|星期|礼拜))(?:` + hanPart + `)?|` +
+		hanPart)},
 	{hasHanSpan, regexp.MustCompile(`(?:` + hanzi + `|半|几)个?半?(?:` + hanUnit + `)(?:之?[后前内]|以[后前内])`)},
-	{hasHanClock, regexp.MustCompile(`(?:` + digits + `|[二两三四五六七八九十]+)(?:点(?:钟|半|一刻|` + hanzi + `分?)?)`)},
+	{hasHanClock, regexp.MustCompile(`(?:` + digits + `|[二两三四五六七八九十]+)(?:点(?:钟|半|一刻|` + hanzi +
+		`分?)?)`)},
 }
 
 // sums are the forms of arithmetic, with the words for which they stand.
@@ -167,22 +172,33 @@ var sums = []struct {
 	words string
 }{
 	{"% percent", regexp.MustCompile(`(?i)\b` + number + ` ?(?:%|percent) of ` + number + `\b`), " calculate percent "},
-	{"times multiplied", regexp.MustCompile(`(?i)\b` + number + ` (?:times|multiplied by) ` + number + `\b`), " calculate times multiply "},
+	{"times multiplied", regexp.MustCompile(`(?i)\b` + number + ` (?:times|multiplied by) ` + number + `\b`),
+		" calculate times multiply "},
 	{"plus", regexp.MustCompile(`(?i)\b` + number + ` (?:plus) ` + number + `\b`), " calculate plus add "},
-	{"minus less", regexp.MustCompile(`(?i)\b` + number + ` (?:minus|less) ` + number + `\b`), " calculate minus subtract "},
-	{"divided over mod", regexp.MustCompile(`(?i)\b` + number + ` (?:divided by|over|modulo|mod) ` + number + `\b`), " calculate divided by divide "},
-	{"power raised", regexp.MustCompile(`(?i)\b` + number + ` (?:to the power of|raised to(?: the power of)?) ` + number + `\b`), " calculate power "},
+	{"minus less", regexp.MustCompile(`(?i)\b` + number + ` (?:minus|less) ` + number + `\b`),
+		" calculate minus subtract "},
+	{"divided over mod", regexp.MustCompile(`(?i)\b` + number + ` (?:divided by|over|modulo|mod) ` + number + `\b`),
+		" calculate divided by divide "},
+	{"power raised", regexp.MustCompile(`(?i)\b` + number + ` (?:to the power of|raised to(?: the power of)?) ` +
+		number + `\b`), " calculate power "},
 	{"squared cubed", regexp.MustCompile(`(?i)\b` + number + ` (?:squared|cubed)\b`), " calculate power "},
-	{"add subtract multiply divide sum product difference average mean", regexp.MustCompile(`(?i)\b(?:add(?: up)?|subtract|multiply|divide|(?:the )?(?:sum|product|difference|average|mean) of) ` + number + `(?:(?:, ?and |, ?| and | by | from | to | with )` + number + `)+\b`), " calculate $0 "},
-	{"root half third quarter twice double", regexp.MustCompile(`(?i)\b(?:(?:square|cube) root of|half of|a (?:third|quarter) of|twice|double) ` + number + `\b`), " calculate $0 "},
+	{"add subtract multiply divide sum product difference average mean",
+		regexp.MustCompile(`(?i)\b(?:add(?: up)?|subtract|multiply|divide|(?:the )?(?:sum|product|difference|average|mean) of) ` + number + `(?:(?:, ?and |, ?| and | by | from | to | with )` + number + `)+\b`), " calculate $0 "},
+	{"root half third quarter twice double",
+		regexp.MustCompile(`(?i)\b(?:(?:square|cube) root of|half of|a (?:third|quarter) of|twice|double) ` + number +
+			`\b`), " calculate $0 "},
 	{"乘 x", regexp.MustCompile(hanzi + ` ?(?:乘以?|x|X) ?` + hanzi), " calculate multiply 乘以 "},
 	{"加", regexp.MustCompile(hanzi + ` ?加上? ?` + hanzi), " calculate add 加 "},
 	{"减", regexp.MustCompile(hanzi + ` ?减去? ?` + hanzi), " calculate subtract 减 "},
 	{"除", regexp.MustCompile(hanzi + ` ?除以?(?:于)? ?` + hanzi), " calculate divide 除以 "},
 	{"的", regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?%|百分之` + hanzi + `)`), " calculate percent "},
-	{"的", regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?次方|平方根?|立方根?|一半|两倍|` + hanzi + `分之` + hanzi + `)`), " calculate power "},
-	{"加 减 乘 除 和 积 差 商 平均", regexp.MustCompile(hanzi + `(?: ?[、,，和与跟加] ?` + hanzi + `)+ ?(?:相[加减乘除]|的?[和积差商]|加起来|之[和积差商]|的平均[值数])`), " calculate "},
-	{"/", regexp.MustCompile(`\b(?:3[2-9]|[4-9]\d|\d{3,})(?:\.\d+)?/\d+\b|\b\d+/(?:3[2-9]|[4-9]\d|\d{3,})\b`), " calculate divide "},
+	{"的", regexp.MustCompile(hanzi + ` ?的 ?(?:` + hanzi + ` ?次方|平方根?|立方根?|一半|两倍|` + hanzi + `分之` +
+		hanzi + `)`), " calculate power "},
+	{"加 减 乘 除 和 积 差 商 平均",
+		regexp.MustCompile(hanzi + `(?: ?[、,，和与跟加] ?` + hanzi +
+			`)+ ?(?:相[加减乘除]|的?[和积差商]|加起来|之[和积差商]|的平均[值数])`), " calculate "},
+	{"/", regexp.MustCompile(`\b(?:3[2-9]|[4-9]\d|\d{3,})(?:\.\d+)?/\d+\b|\b\d+/(?:3[2-9]|[4-9]\d|\d{3,})\b`),
+		" calculate divide "},
 	{"+ * × ÷ ^ - − /", regexp.MustCompile(`\d[ )]*(?:[+*×÷^]|( )[-−/]( ))[ (]*\d`), " calculate $0 "},
 }
 
@@ -226,7 +242,8 @@ var hintWords = func() map[string]hint {
 		add(strings.ReplaceAll(name, "s?", ""), hasTime|found)
 		add(strings.ReplaceAll(name, "?", ""), hasTime|found)
 	}
-	add("please kindly mind possible appreciate kind chance moment favor favour advance sorry wondering", hasTime|hasCourtesy)
+	add("please kindly mind possible appreciate kind chance moment favor favour advance sorry wondering",
+		hasTime|hasCourtesy)
 	add("minute second time", hasCourtesy)
 	add("half", hasTime)
 	add("clock", hasClock)

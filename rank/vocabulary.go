@@ -34,7 +34,8 @@ type surface struct {
 }
 
 func newVocabulary() *vocabulary {
-	return &vocabulary{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}, spelled: map[spelling][]int32{}, grams: map[gram]int32{}}
+	return &vocabulary{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{},
+		spelled: map[spelling][]int32{}, grams: map[gram]int32{}}
 }
 
 // read counts the words of a definition.
@@ -109,7 +110,8 @@ func (v *vocabulary) surface(word string, wide bool) int32 {
 	if !wide && len(word) >= shortestGuess-1 {
 		at := spelling{word[0], len(word)}
 		list := v.spelled[at]
-		i, _ := slices.BinarySearchFunc(list, word, func(s int32, word string) int { return strings.Compare(v.spoken[s].word, word) })
+		i, _ := slices.BinarySearchFunc(list, word,
+			func(s int32, word string) int { return strings.Compare(v.spoken[s].word, word) })
 		v.spelled[at] = slices.Insert(list, i, s)
 	}
 	return s

@@ -303,7 +303,8 @@ func (v *Votes) similar(question, user string, find Find) []posting {
 		if q.own && q.user != user {
 			continue
 		}
-		if !slices.ContainsFunc(q.answers, func(a answer) bool { _, ok := find(v.tools[a.tool].name, v.tools[a.tool].version); return ok }) {
+		if !slices.ContainsFunc(q.answers,
+			func(a answer) bool { _, ok := find(v.tools[a.tool].name, v.tools[a.tool].version); return ok }) {
 			continue
 		}
 		if q.user != user {

@@ -39,7 +39,8 @@ func DefaultWeights() Weights {
 func (w Weights) fields() *[fields]float64 {
 	return &[fields]float64{
 		fieldName: w.Name, fieldAlias: w.Alias, fieldDescription: w.Description, fieldTranslation: w.Translation,
-		fieldParameter: w.Parameter, fieldParameterText: w.ParameterText, fieldGroup: w.Group, fieldExample: w.Example, fieldBody: w.Body,
+		fieldParameter: w.Parameter, fieldParameterText: w.ParameterText, fieldGroup: w.Group, fieldExample: w.Example,
+		fieldBody:          w.Body,
 		fieldEnrichedAlias: w.EnrichedAlias, fieldEnrichedExample: w.EnrichedExample,
 	}
 }

@@ -81,7 +81,8 @@ func betweenNumbers(text string, at int) bool {
 		return false
 	}
 	before, after = strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
-	return before != "" && after != "" && strings.IndexByte("0123456789)", before[len(before)-1]) >= 0 && strings.IndexByte("0123456789(.", after[0]) >= 0
+	return before != "" && after != "" && strings.IndexByte("0123456789)", before[len(before)-1]) >= 0 &&
+		strings.IndexByte("0123456789(.", after[0]) >= 0
 }
 
 // lowerFollows reports whether the second letter of text is lower case: the P

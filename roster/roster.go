@@ -177,7 +177,8 @@ func (a *Agent) configured() string {
 // set puts a change of what the configuration says into effect. The caller has the controls
 // to itself.
 func (a *Agent) set(c Change) {
-	next := Snapshot{Groups: a.spec.Groups, Skill: cmp.Or(a.spec.Skill, catalog.Full), Skills: slices.Clone(a.spec.Skills)}
+	next := Snapshot{Groups: a.spec.Groups, Skill: cmp.Or(a.spec.Skill, catalog.Full),
+		Skills: slices.Clone(a.spec.Skills)}
 	if c.Skill != nil {
 		next.Skill = *c.Skill
 	}

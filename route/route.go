@@ -195,7 +195,8 @@ func Belongs(s session.Summary, names []string) bool {
 		_, owner := Owner(s.Key)
 		return owner != "" && slices.Contains(names, owner)
 	}
-	return len(s.Users) < session.MaxUsers && !slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
+	return len(s.Users) < session.MaxUsers &&
+		!slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
 }
 
 // Group reports whether a conversation is that of a group, or of a sub-agent for one.

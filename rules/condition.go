@@ -112,10 +112,12 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 		return 0, c.explain(text, issues)
 	}
 	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls && c.own == nil) { // the type of an argument is known only in the call
-		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
+		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"",
+			checked.OutputType())
 	}
 	if zone, err := lint.Zone(checked.NativeRep()); err != nil {
-		return 0, wrong("the time zone %q cannot be used: %v; zones are written as in \"Asia/Shanghai\" or \"+08:00\"", zone, err)
+		return 0, wrong("the time zone %q cannot be used: %v; zones are written as in \"Asia/Shanghai\" or \"+08:00\"",
+			zone, err)
 	}
 	estimate, err := c.env.EstimateCost(checked, sizes{})
 	if err != nil {
@@ -133,7 +135,8 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	}
 	for _, v := range c.own {
 		if v.Kind == Names && lint.Listed(checked.NativeRep(), v.Name) {
-			return 0, wrong("%s cannot be listed, counted or compared; ask for a name, as in \"a.txt\" in %s", v.Name, v.Name)
+			return 0, wrong("%s cannot be listed, counted or compared; ask for a name, as in \"a.txt\" in %s", v.Name,
+				v.Name)
 		}
 		if found := v.check(checked.NativeRep()); found != nil {
 			return 0, found
@@ -142,7 +145,8 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if problem := lint.Risk(checked.NativeRep(), commandRisks.String()); problem != "" {
 		return 0, wrong("%s", problem)
 	}
-	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize), boundedMatches(match))
+	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize),
+		boundedMatches(match))
 	if err != nil {
 		return 0, wrong("the condition cannot be used: %v", err)
 	}
@@ -170,7 +174,8 @@ var (
 // explain describes the first mistake, with the name that was probably meant.
 func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	first := issues.Errors()[0]
-	m := &mistake{line: first.Location.Line(), column: max(first.Location.Column(), 0), reason: "the condition is not valid: " + first.Message}
+	m := &mistake{line: first.Location.Line(), column: max(first.Location.Column(), 0),
+		reason: "the condition is not valid: " + first.Message}
 	found := undeclared.FindStringSubmatch(first.Message)
 	if found == nil {
 		return m
@@ -194,7 +199,8 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	if c.own != nil { // they have no dots in their names
 		name, _, _ = strings.Cut(name, ".")
 	}
-	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
+	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name,
+		nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
 		m.reason += "; the facts are " + strings.Join(c.factNames(), ", ")
 	}

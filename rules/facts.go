@@ -35,7 +35,8 @@ const (
 	factCount
 )
 
-var factNames = [factCount]string{"user.id", "user.roles", "user.groups", "platform.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}
+var factNames = [factCount]string{"user.id", "user.roles", "user.groups", "platform.roles", "channel", "chat", "agent",
+	"session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}
 
 func (f fact) String() string { return factNames[f] }
 
@@ -118,7 +119,8 @@ func (c caller) list(f fact) []string {
 }
 
 func (c caller) text(f fact) string {
-	return [factCount]string{userID: c.User, channel: c.Channel, chatID: c.Chat, agent: c.Agent, session: c.Session, skill: c.Skill}[f]
+	return [factCount]string{userID: c.User, channel: c.Channel, chatID: c.Chat, agent: c.Agent, session: c.Session,
+		skill: c.Skill}[f]
 }
 
 // factSet is the facts that conditions read. Callers with the same values for them get

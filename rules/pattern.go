@@ -31,23 +31,27 @@ func boundedMatches(limit int) cel.ProgramOption {
 			return nil, err
 		}
 		size := max(1, patternsize.Of(pattern))
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(values ...ref.Val) ref.Val {
-			if len(values) != 2 {
-				return types.NoSuchOverloadErr()
-			}
-			text, ok := values[0].Value().(string)
-			switch {
-			case !ok:
-				return types.NoSuchOverloadErr()
-			case len(text) > limit/size:
-				return types.NewErr("a text of %d bytes is too long for the pattern %.40q: at most %d are looked at", len(text), pattern, limit/size)
-			}
-			return types.Bool(compiled.MatchString(text))
-		}), nil
+		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(),
+			func(values ...ref.Val) ref.Val {
+				if len(values) != 2 {
+					return types.NoSuchOverloadErr()
+				}
+				text, ok := values[0].Value().(string)
+				switch {
+				case !ok:
+					return types.NoSuchOverloadErr()
+				case len(text) > limit/size:
+					return types.NewErr("a text of %d bytes is too long for the pattern %.40q: at most %d are looked at",
+						len(text), pattern, limit/size)
+				}
+				return types.Bool(compiled.MatchString(text))
+			}), nil
 	}
 	return cel.OptimizeRegex(
-		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.Matches, RegexIndex: 1, Factory: factory},
-		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.MatchesString, RegexIndex: 1, Factory: factory},
+		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.Matches, RegexIndex: 1,
+			Factory: factory},
+		&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: overloads.MatchesString, RegexIndex: 1,
+			Factory: factory},
 	)
 }
 

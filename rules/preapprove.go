@@ -32,12 +32,15 @@ func (r *Rules) preapprove(a Attempt, asks Decision) Decision {
 		case limited:
 			patterns = append(patterns, strings.TrimSuffix(pattern, ")"))
 		default:
-			return Decision{Effect: Allow, Reason: fmt.Sprintf("the active skill %s, which policy.skills names, lists %s", s.Name, allowed)}
+			return Decision{Effect: Allow,
+				Reason: fmt.Sprintf("the active skill %s, which policy.skills names, lists %s", s.Name, allowed)}
 		}
 	}
 	asks.Depends = asks.Depends || len(patterns) > 0 && a.Arguments == nil
 	if c, err := newCall(a.Arguments); err != nil || !shelltext.Cover(patterns, c.args) {
 		return asks
 	}
-	return Decision{Effect: Allow, Reason: fmt.Sprintf("the active skill %s, which policy.skills names, lists it: %s", s.Name, strings.Join(patterns, ", "))}
+	return Decision{Effect: Allow,
+		Reason: fmt.Sprintf("the active skill %s, which policy.skills names, lists it: %s", s.Name,
+			strings.Join(patterns, ", "))}
 }

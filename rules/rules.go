@@ -223,7 +223,8 @@ type outcome struct {
 // [*Error] for every mistake.
 func Compile(kind Kind, list []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
 	if len(list) > MaxRules {
-		return nil, &Error{list[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(list), MaxRules)}
+		return nil, &Error{list[MaxRules].Place,
+			fmt.Sprintf("there are %d rules, at most %d are allowed", len(list), MaxRules)}
 	}
 	r := &Rules{kind: kind, defaults: maps.Clone(defaults)}
 	maps.DeleteFunc(r.defaults, func(_ tool.Risk, e Effect) bool { return e == Allow || e == "" })
@@ -354,7 +355,8 @@ func (r *Rules) callOutcomes(of []outcome, c class, f *chat.Facts, arguments jso
 		case err != nil:
 			of[n] = outcome{err: err}
 		case size > MaxFacts:
-			of[n] = r.conditions[n].failed(fmt.Errorf("the facts that it reads have %d bytes, at most %d are looked at", size, MaxFacts))
+			of[n] = r.conditions[n].failed(fmt.Errorf("the facts that it reads have %d bytes, at most %d are looked at",
+				size, MaxFacts))
 		default:
 			of[n] = r.conditions[n].evaluate(f, made)
 		}
@@ -392,7 +394,8 @@ func (r *Rules) Status() []Status {
 	}
 	for i := range r.rules {
 		rule := &r.rules[i]
-		s := Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When, Reason: rule.Reason}
+		s := Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When,
+			Reason: rule.Reason}
 		if rule.condition >= 0 {
 			s.Failures = r.conditions[rule.condition].failures.Load()
 		}
@@ -415,7 +418,9 @@ func (r *Rules) UnsuppliedFacts(supplied func(fact string) bool) (warnings []err
 		}
 		for _, name := range r.conditions[rule.condition].facts.names() {
 			if !supplied(name) {
-				warnings = append(warnings, &Error{rule.WhenPlace, fmt.Sprintf("%s: it reads %s, which nothing here supplies; the condition sees it empty", r.nameOf(rule.Rule), name)})
+				warnings = append(warnings, &Error{rule.WhenPlace,
+					fmt.Sprintf("%s: it reads %s, which nothing here supplies; the condition sees it empty",
+						r.nameOf(rule.Rule), name)})
 			}
 		}
 	}

@@ -49,7 +49,8 @@ func parseTarget(text string) (target, error) {
 		t.begin, t.exact = pattern[:i], false
 	}
 	if kind == riskKind && !slices.ContainsFunc(tool.Risks(), func(r tool.Risk) bool { return t.match(string(r)) }) {
-		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text, nearest.Hint(pattern, slices.Values([]string{"read", "write", "destructive"})))
+		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text,
+			nearest.Hint(pattern, slices.Values([]string{"read", "write", "destructive"})))
 	}
 	return t, nil
 }
@@ -130,7 +131,8 @@ func (t target) missing(c *catalog.Catalog) string {
 	if !t.exact {
 		return fmt.Sprintf("no %s matches %q", what, t.pattern)
 	}
-	return fmt.Sprintf("it names the %s %q, which does not exist%s", what, t.pattern, nearest.Hint(t.pattern, t.known(c)))
+	return fmt.Sprintf("it names the %s %q, which does not exist%s", what, t.pattern,
+		nearest.Hint(t.pattern, t.known(c)))
 }
 
 // known yields the names that t could have meant.

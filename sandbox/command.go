@@ -207,7 +207,8 @@ func (c Command) there() error {
 		return fmt.Errorf("checking the workspace: %w", err)
 	}
 	if now, err := os.Stat(c.Workspace); err != nil || !os.SameFile(was, now) {
-		return fmt.Errorf("the workspace %s was replaced since etui opened it; put it back, or restart etui", c.Workspace)
+		return fmt.Errorf("the workspace %s was replaced since etui opened it; put it back, or restart etui",
+			c.Workspace)
 	}
 	return nil
 }
@@ -270,7 +271,8 @@ func look(c Command) (v view, err error) {
 		}
 		return nil
 	}
-	if err := errors.Join(inside(&v.sealed, c.Sealed, "sealed"), inside(&v.hidden, c.Hidden, "hidden"), inside(&v.kept, c.Kept, "kept")); err != nil {
+	if err := errors.Join(inside(&v.sealed, c.Sealed, "sealed"), inside(&v.hidden, c.Hidden, "hidden"),
+		inside(&v.kept, c.Kept, "kept")); err != nil {
 		return v, err
 	}
 	for _, path := range c.ReadOnly {
@@ -281,7 +283,8 @@ func look(c Command) (v view, err error) {
 	if v.dir, err = add(nil, "the folder to run in", c.Dir); err != nil {
 		return v, err
 	}
-	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace), v.writable[0]}) && !within(v.dir, v.writable) {
+	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace), v.writable[0]}) &&
+		!within(v.dir, v.writable) {
 		// A program that still runs may have created a link there.
 		return v, fmt.Errorf("the folder to run in, %s, leads out of the workspace", c.Dir)
 	}
@@ -396,7 +399,8 @@ func (s *Sandbox) seen(v view, path string) error {
 		name += ", which is " + place + ","
 	}
 	if folder := suggestion(place, s.closed); folder != "" {
-		return fmt.Errorf("%w: isolated programs do not see %s unless etui.yaml has sandbox: {read: [%s]}", ErrNotFound, name, folder)
+		return fmt.Errorf("%w: isolated programs do not see %s unless etui.yaml has sandbox: {read: [%s]}", ErrNotFound,
+			name, folder)
 	}
 	return fmt.Errorf("%w: isolated programs do not see %s", ErrNotFound, name)
 }

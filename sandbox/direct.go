@@ -16,7 +16,8 @@ type plain struct {
 
 // direct starts a program with the rights of etui's user.
 func direct(args []string, name, dir string, env []string, files []*os.File) (program, error) {
-	cmd := &exec.Cmd{Path: args[0], Args: append([]string{name}, args[1:]...), Dir: dir, Env: env, Stdin: files[0], Stdout: files[1], Stderr: files[2]}
+	cmd := &exec.Cmd{Path: args[0], Args: append([]string{name}, args[1:]...), Dir: dir, Env: env, Stdin: files[0],
+		Stdout: files[1], Stderr: files[2]}
 	ownSession(cmd)
 	closeFilesOnExec()
 	if err := cmd.Start(); err != nil {

@@ -40,7 +40,8 @@ func (s *Sandbox) probe(m Mode) error {
 func (s *Sandbox) limited() string { return "" }
 
 // isolated starts a program under sandbox-exec, with a temporary folder of its own.
-func (s *Sandbox) isolated(_ context.Context, _ Mode, path string, c Command, v view, files []*os.File) (program, error) {
+func (s *Sandbox) isolated(_ context.Context, _ Mode, path string, c Command, v view, files []*os.File) (program,
+	error) {
 	home, err := os.MkdirTemp("", "etui-run-")
 	if err != nil {
 		return nil, err

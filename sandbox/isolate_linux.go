@@ -79,7 +79,8 @@ const unwatched = 1 << 62
 
 // builders are the capabilities that the helper has inside its name spaces until it
 // starts the program.
-var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE}
+var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE,
+	unix.CAP_SYS_RESOURCE}
 
 // helperProcess is a program that runs under the helper.
 type helperProcess struct {
@@ -151,7 +152,8 @@ func older(release string, major, minor int) bool {
 
 // isolated starts the helper and waits until the program runs. Without a path it only
 // sets up the isolation.
-func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ program, err error) {
+func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ program,
+	err error) {
 	p := &helperProcess{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -163,11 +165,13 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 		v = v.seal()
 	}
 	spec := wire.Spec{
-		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Hidden: v.hidden, Links: v.links,
+		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable,
+		Hidden: v.hidden, Links: v.links,
 		HasFolder: v.workspace != nil, OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
 		CPU: uint64(c.Limits.CPU / time.Second), Data: uint64(c.Limits.ProcessMemory), Memory: uint64(c.Limits.Memory),
-		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes), FileSize: uint64(c.Limits.FileSize),
-		Growth: uint64(c.Limits.Disk), Files: uint64(c.Limits.Files), Scratch: scratchSize, Shared: sharedSize,
+		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes),
+		FileSize: uint64(c.Limits.FileSize),
+		Growth:   uint64(c.Limits.Disk), Files: uint64(c.Limits.Files), Scratch: scratchSize, Shared: sharedSize,
 	}
 	home := "/tmp"
 	if m == Landlock {
@@ -232,7 +236,10 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 	s.step()
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
-	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
+	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy,
+		error) {
+		return serveProxy(l, token, c.Network, s.dial)
+	}); err != nil {
 		p.stop()
 		p.await() // the error is known already
 		if ctx.Err() != nil {
@@ -270,7 +277,8 @@ func (s *Sandbox) begin(p *helperProcess, who owner, files, folders []*os.File) 
 	}
 	p.cmd = &exec.Cmd{
 		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
-		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, folders...), SysProcAttr: attr,
+		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, folders...),
+		SysProcAttr: attr,
 	}
 	if err := p.cmd.Start(); err != nil {
 		ours.Close()
@@ -406,7 +414,8 @@ func (p *helperProcess) last() ending {
 		if status.Signaled() {
 			return ending{exit: -1, status: "signal: " + status.Signal().String(), limit: Limit(last.Limit)}
 		}
-		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()), limit: Limit(last.Limit)}
+		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()),
+			limit: Limit(last.Limit)}
 	}
 }
 
@@ -441,7 +450,8 @@ func memfd() (*os.File, error) {
 	if _, err := io.Copy(f, strings.NewReader(helperProgram)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS,
+		unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

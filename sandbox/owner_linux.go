@@ -171,7 +171,8 @@ func (o owner) enters(folder *os.File) error {
 	inside, err := folder.Stat()
 	for dir, at := folder.Name(), descriptor(folder); err == nil; dir, at = filepath.Dir(dir), at+"/.." {
 		st, ok := inside.Sys().(*syscall.Stat_t)
-		if ok && int(st.Uid) != o.uid && inside.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || inside.Mode()&0o010 == 0) {
+		if ok && int(st.Uid) != o.uid && inside.Mode()&0o001 == 0 &&
+			(int(st.Gid) != o.gid || inside.Mode()&0o010 == 0) {
 			return fmt.Errorf("user %d cannot enter %s, and programs run as that user because etui runs as root: move the folder, or run etui as an ordinary user", o.uid, dir)
 		}
 		var above os.FileInfo
@@ -213,7 +214,8 @@ func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 	}()
 	for i, path := range append(append([]string(nil), v.writable...), v.readable...) {
 		err := v.use(path, func(f *os.File) error {
-			fd, err := unix.OpenTree(int(f.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+			fd, err := unix.OpenTree(int(f.Fd()), "",
+				unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 			if err != nil {
 				return fmt.Errorf("opening %s: %w", path, err)
 			}
@@ -246,7 +248,8 @@ func (s *Sandbox) remap(mount int) error {
 	if err != nil {
 		return err
 	}
-	return unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())})
+	return unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())})
 }
 
 // userSpace makes a user name space that maps owners. Only a process can have one.
@@ -278,7 +281,8 @@ func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error
 	defer ours.Close()
 	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper}, SysProcAttr: attr,
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/",
+		ExtraFiles: []*os.File{theirs, helper}, SysProcAttr: attr,
 	}
 	if err := cmd.Start(); err != nil {
 		return err

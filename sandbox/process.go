@@ -52,7 +52,8 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
 	defer theirErr.Close()
-	p := &Process{Stdin: stdin, Stdout: stdout, hide: c.Hide, stderr: printable.NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
+	p := &Process{Stdin: stdin, Stdout: stdout, hide: c.Hide, stderr: printable.NewKeeper(1<<10, keptErrors),
+		done: make(chan struct{})}
 	if p.program, err = s.start(ctx, c, []*os.File{theirIn, theirOut, theirErr}); err != nil {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close(), complaints.Close())
 	}

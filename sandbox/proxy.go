@@ -56,7 +56,8 @@ func addProxy(env map[string]string) {
 
 // serveProxy serves on a listener that the helper made in the program's network. The
 // token keeps other programs out where they can reach it.
-func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
+func serveProxy(listener *os.File, token []byte, hosts []string,
+	dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
 	if listener == nil {
 		return nil, errors.New("the helper sent no listener")
 	}
@@ -153,7 +154,8 @@ func (p *proxy) serve(c net.Conn) {
 	address := withPort(host, req.Method == http.MethodConnect)
 	if !granted(p.hosts, address) {
 		p.note(address)
-		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, printable.List(p.hosts)))
+		refuse(c, http.StatusForbidden,
+			fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, printable.List(p.hosts)))
 		return
 	}
 	out, err := p.dial(p.ctx, "tcp", address)

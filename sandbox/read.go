@@ -15,15 +15,21 @@ type folder struct{ named, real string }
 var wholes = []string{"/", "/home", "/root", "/Users", "/tmp", "/var", "/var/lib", "/var/tmp"}
 
 // closedFolders belong to the system and are closed with everything below.
-var closedFolders = []string{"/etc", "/proc", "/sys", "/dev", "/boot", "/run", "/var/run", "/var/log", "/var/spool", "/private/etc", "/private/var/run"}
+var closedFolders = []string{"/etc", "/proc", "/sys", "/dev", "/boot", "/run", "/var/run", "/var/log", "/var/spool",
+	"/private/etc", "/private/var/run"}
 
 // closedAtHome are the places in a home folder that hold keys, logins and histories.
 var closedAtHome = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".oci", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass",
-	".my.cnf", ".vault-token", ".password-store", ".terraform.d", ".config/gh", ".config/hub", ".config/git", ".config/op", ".config/rclone",
-	".config/containers", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings", ".local/state",
-	".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".gem/credentials", ".composer/auth.json",
-	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", "Library/Keychains", "Library/Cookies", "Library/Application Support",
+	".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".oci", ".netrc", ".npmrc", ".pypirc",
+	".git-credentials", ".pgpass",
+	".my.cnf", ".vault-token", ".password-store", ".terraform.d", ".config/gh", ".config/hub", ".config/git",
+	".config/op", ".config/rclone",
+	".config/containers", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird",
+	".local/share/keyrings", ".local/state",
+	".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml", ".gradle/gradle.properties",
+	".gem/credentials", ".composer/auth.json",
+	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", "Library/Keychains", "Library/Cookies",
+	"Library/Application Support",
 }
 
 // readable resolves the folders of Config.Read. A folder that holds secrets is an
@@ -37,7 +43,8 @@ func readable(list, closed []string) (folders []folder, warnings []error, err er
 		info, err := os.Stat(f.real)
 		switch {
 		case err != nil:
-			warnings = append(warnings, fmt.Errorf("sandbox.read: there is no folder %s; programs do without it", entry))
+			warnings = append(warnings, fmt.Errorf("sandbox.read: there is no folder %s; programs do without it",
+				entry))
 		case !info.IsDir():
 			return nil, nil, fmt.Errorf("sandbox.read: %q is no folder", entry)
 		default:

@@ -95,7 +95,8 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stdout, stderr := printable.NewKeeper(kept/2, kept-kept/2), printable.NewKeeper(keptErrors/2, keptErrors/2)
-	for _, err := range []error{st.input(c.Stdin), st.output(stdout, c.Limits.Written, end), st.output(stderr, c.Limits.Written, end)} {
+	for _, err := range []error{st.input(c.Stdin), st.output(stdout, c.Limits.Written, end),
+		st.output(stderr, c.Limits.Written, end)} {
 		if err != nil {
 			return Result{}, err
 		}
@@ -111,7 +112,8 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	e, err := p.wait()
 	ended := !stopped() // by its context
 	st.finish()
-	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Refused: e.refused, Stdout: outputOf(stdout), Stderr: outputOf(stderr)}
+	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Refused: e.refused,
+		Stdout: outputOf(stdout), Stderr: outputOf(stderr)}
 	if !ended || result.Exit >= 0 {
 		return result, err
 	}

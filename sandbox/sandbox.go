@@ -118,7 +118,8 @@ const waitDelay = time.Second
 func New(c Config) (*Sandbox, error) {
 	c.Mode = cmp.Or(c.Mode, Auto)
 	if !slices.Contains(Modes(), c.Mode) {
-		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off", c.Mode)
+		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off",
+			c.Mode)
 	}
 	s := &Sandbox{wanted: c.Mode, dial: c.Dial, closed: c.Closed, places: make(chan struct{}, maxRunning)}
 	s.state = sync.OnceValue(s.try)
@@ -130,7 +131,8 @@ func New(c Config) (*Sandbox, error) {
 	case "":
 	case Strong, Landlock:
 		if got := s.Status(); !got.Mode.atLeast(c.Require) {
-			return nil, fmt.Errorf("sandbox.require is %s, and programs would run in mode %s: %s", c.Require, got.Mode, got.why())
+			return nil, fmt.Errorf("sandbox.require is %s, and programs would run in mode %s: %s", c.Require, got.Mode,
+				got.why())
 		}
 	default:
 		return nil, fmt.Errorf("sandbox.require: %q cannot be required; use strong or landlock", c.Require)

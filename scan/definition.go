@@ -39,7 +39,8 @@ const maxDepth = 160
 
 // passages returns all texts of a definition.
 func (d *Definition) passages() []passage {
-	list := []passage{{"name", anywhere, d.Name}, {"title", anywhere, d.Title}, {"description", anywhere, d.Description}, {"annotations/title", anywhere, d.Annotation}}
+	list := []passage{{"name", anywhere, d.Name}, {"title", anywhere, d.Title},
+		{"description", anywhere, d.Description}, {"annotations/title", anywhere, d.Annotation}}
 	list = texts(list, "inputSchema", d.Input, argument, 0)
 	return texts(list, "outputSchema", d.Output, argument, 0)
 }
@@ -170,7 +171,8 @@ func foreign(reading string, own, arguments map[string]bool) string {
 	places = slices.DeleteFunc(places, func(at []int) bool { return !nameOfTool(reading, at) })
 	documented := map[string]bool{}
 	for _, at := range places {
-		if rest := strings.TrimLeft(reading[at[1]:], "`'\"* "); strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
+		if rest := strings.TrimLeft(reading[at[1]:], "`'\"* "); strings.HasPrefix(rest, ":") ||
+			strings.HasPrefix(rest, "=") {
 			documented[reading[at[0]:at[1]]] = true
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // action to choose in its decoded schema says so. It errs to the safe side.
 func Destroys(name string, schema any, texts ...string) bool {
 	words := strings.Fields(strings.ToLower(wordsOf(name)))
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(destroying, w) }) && !slices.Contains(words, "drag") {
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(destroying, w) }) &&
+		!slices.Contains(words, "drag") {
 		return true
 	}
 	for _, text := range texts {
@@ -51,7 +52,8 @@ func actionDestroys(schema any) bool {
 				values, _ := property["enum"].([]any)
 				for _, value := range values {
 					word, _ := value.(string)
-					if slices.ContainsFunc(strings.Fields(strings.ToLower(wordsOf(word))), func(w string) bool { return slices.Contains(destroying, w) }) {
+					if slices.ContainsFunc(strings.Fields(strings.ToLower(wordsOf(word))),
+						func(w string) bool { return slices.Contains(destroying, w) }) {
 						return true
 					}
 				}

@@ -31,7 +31,8 @@ func hiddenIn(text string, first bool) string {
 			return fmt.Sprintf("it contains invisible letters (U+%04X)", r)
 		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
 			return fmt.Sprintf("it contains a mark that reverses the direction of text (U+%04X)", r)
-		case r >= 0xE0100 && r <= 0xE01EF, r >= 0x2061 && r <= 0x2064, r == 0x180E, r >= 0xFFF9 && r <= 0xFFFB, r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0:
+		case r >= 0xE0100 && r <= 0xE01EF, r >= 0x2061 && r <= 0x2064, r == 0x180E, r >= 0xFFF9 &&
+			r <= 0xFFFB, r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0:
 			if zero++; zero > 2 || r >= 0xE0100 {
 				return fmt.Sprintf("it contains invisible characters (U+%04X)", r)
 			}

@@ -33,7 +33,8 @@ func anyOf(expressions ...string) pattern {
 // possible reports whether the alternative may match in a text, given in lower
 // case.
 func (a alternative) possible(lower string) bool {
-	return a.words == nil || slices.ContainsFunc(a.words, func(word string) bool { return strings.Contains(lower, word) })
+	return a.words == nil || slices.ContainsFunc(a.words,
+		func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // in returns the alternatives that may match in a page.

@@ -58,7 +58,8 @@ func Files(fsys fs.FS) ([]Flag, error) {
 			return err
 		}
 		if all > maxAll {
-			flags = append(flags, Flag{File: name, Rule: "long", Why: "this file and those after it were not looked at: there is too much text"})
+			flags = append(flags, Flag{File: name, Rule: "long",
+				Why: "this file and those after it were not looked at: there is too much text"})
 			return fs.SkipAll
 		}
 		f, err := fsys.Open(name)
@@ -89,7 +90,8 @@ func file(name string, text []byte) (flags []Flag, read int) {
 	}
 	if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
 		if isText(name, text) {
-			flags = append(flags, Flag{File: name, Rule: "program", Why: "it holds bytes of zero, so it was not looked at; programs run or read it all the same"})
+			flags = append(flags, Flag{File: name, Rule: "program",
+				Why: "it holds bytes of zero, so it was not looked at; programs run or read it all the same"})
 		}
 		return flags, 0 // pictures, fonts and such
 	}

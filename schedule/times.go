@@ -121,7 +121,8 @@ func weekdays(field string) string {
 }
 
 func weekday(text string) (int, bool) {
-	if n := slices.IndexFunc(strings.Fields(days), func(day string) bool { return day[:3] == strings.ToLower(text) }); n >= 0 {
+	if n := slices.IndexFunc(strings.Fields(days),
+		func(day string) bool { return day[:3] == strings.ToLower(text) }); n >= 0 {
 		return n, true
 	}
 	n, err := strconv.Atoi(text)

@@ -31,8 +31,9 @@ func Tool(tasks func() *Tasks) tool.Tool {
 		Description: "Remind the user or do something later, once or regularly: add, list or remove scheduled tasks of this user. " +
 			"The task's text comes back as a message in this conversation at its time.",
 		Translations: map[string]string{"zh": "定时提醒或定期执行任务：添加、列出或删除。"},
-		Aliases:      []string{"remind me", "reminder", "wake me", "alarm", "every monday", "cron", "提醒我", "定时任务"},
-		Groups:       []string{"time"}, Risk: tool.Write, Source: "builtin",
+		Aliases: []string{"remind me", "reminder", "wake me", "alarm", "every monday", "cron", "提醒我",
+			"定时任务"},
+		Groups: []string{"time"}, Risk: tool.Write, Source: "builtin",
 	}, func(ctx context.Context, in toolInput) (string, error) {
 		f := tool.Caller(ctx)
 		if f.Session == "" {

@@ -38,7 +38,8 @@ func (k *Set) Set(owner string, values ...Value) error {
 func (k *Set) Mark(owner string, all ...Value) error {
 	all = slices.DeleteFunc(all, func(v Value) bool { return len(v) < Shortest })
 	if len(all) > MaxOwned {
-		return fmt.Errorf("%s holds %d secrets: at most %d can be kept out of answers and logs", owner, len(all), MaxOwned)
+		return fmt.Errorf("%s holds %d secrets: at most %d can be kept out of answers and logs", owner, len(all),
+			MaxOwned)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -51,7 +52,8 @@ func (k *Set) Mark(owner string, all ...Value) error {
 		total += len(values)
 	}
 	if total > MaxKnown {
-		return fmt.Errorf("%s holds %d secrets, which makes %d in all: at most %d can be kept out of answers and logs", owner, len(all), total, MaxKnown)
+		return fmt.Errorf("%s holds %d secrets, which makes %d in all: at most %d can be kept out of answers and logs",
+			owner, len(all), total, MaxKnown)
 	}
 	if k.owners == nil {
 		k.owners = map[string][]Value{}

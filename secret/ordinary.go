@@ -21,7 +21,8 @@ func (v Value) Ordinary() bool {
 	}
 	for _, part := range parts {
 		switch lower := strings.ToLower(part); {
-		case strings.Count(lower, lower[:1]) == len(lower) && len(lower) > 1, strings.Contains(placeholders, " "+lower+" "):
+		case strings.Count(lower, lower[:1]) == len(lower) &&
+			len(lower) > 1, strings.Contains(placeholders, " "+lower+" "):
 		case len(parts) > last && pronounceable(lower): // no number behind it
 			unknown++
 		default:

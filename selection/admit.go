@@ -180,7 +180,8 @@ func (a *admission) readSkill(facts *chat.Facts) {
 		return
 	}
 	i, ok := s.skills.byName[facts.Skill]
-	if a.known = ok && s.skills.list[i].On(facts.Channel) && !set(s.catalog.DeniedSkills(facts)).has(s.skills.places[i]); !a.known {
+	if a.known = ok && s.skills.list[i].On(facts.Channel) &&
+		!set(s.catalog.DeniedSkills(facts)).has(s.skills.places[i]); !a.known {
 		return
 	}
 	if a.allTools = s.skills.allTools(i); !a.allTools {

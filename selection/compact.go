@@ -68,7 +68,9 @@ type Scored struct {
 // have one.
 func (sel *Selection) Compact() Compact {
 	t, s := sel.Tokens(), summary{sel}
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, Request: shorten(sel.ranking.Request, compactRequest), Language: uncovered(sel), All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase,
+		Request: shorten(sel.ranking.Request, compactRequest), Language: uncovered(sel), All: t.All, Usable: t.Usable,
+		Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {
@@ -82,7 +84,8 @@ func (sel *Selection) Compact() Compact {
 	}
 	for _, m := range best.List {
 		stage := sel.stages[m.Position()]
-		c.Near = append(c.Near, Scored{Tool: m.Definition.Name, Original: m.Definition.Original, Score: rank.Round(m.Score), Stage: &stage})
+		c.Near = append(c.Near, Scored{Tool: m.Definition.Name, Original: m.Definition.Original,
+			Score: rank.Round(m.Score), Stage: &stage})
 	}
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
@@ -122,7 +125,8 @@ func (s summary) scored(entries []*catalog.Entry) []Scored {
 	var list []Scored
 	for _, e := range entries {
 		name := e.Definition.Name
-		list = append(list, Scored{Tool: name, Original: e.Definition.Original, Score: rank.Round(s.score(e)), Kept: slices.Contains(s.sel.Request.Declared, name)})
+		list = append(list, Scored{Tool: name, Original: e.Definition.Original, Score: rank.Round(s.score(e)),
+			Kept: slices.Contains(s.sel.Request.Declared, name)})
 	}
 	return list
 }

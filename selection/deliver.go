@@ -27,8 +27,10 @@ func (sel *Selection) deliver() {
 	if sel.fresh {
 		front.make(sent)
 	}
-	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
-		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
+	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() &&
+		!slices.Contains(sel.Declared, use) {
+		sel.Declared = append(sel.Declared,
+			use) // the first skill came after the session began, and there is no call_tool
 	}
 	if finish, _ := metaEntry(FinishPhase); sel.Request.Phase != "" && !slices.Contains(sel.Declared, finish) {
 		sel.Declared = append(sel.Declared, finish) // the workflow began in a session that was there
@@ -155,7 +157,8 @@ func (f front) overgrown(sent []*catalog.Entry) bool {
 // postpone lists the tools that the provider defers. They are not cached, so they
 // may change from question to question; sorted, they seldom do.
 func (f front) postpone() {
-	f.sel.Deferred = slices.DeleteFunc(f.sel.Usable(), func(e *catalog.Entry) bool { return slices.Contains(f.sel.Declared, e) })
+	f.sel.Deferred = slices.DeleteFunc(f.sel.Usable(),
+		func(e *catalog.Entry) bool { return slices.Contains(f.sel.Declared, e) })
 }
 
 // sent returns the tools that are sent for this question: pinned tools by name,

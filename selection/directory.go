@@ -38,7 +38,8 @@ func (sel *Selection) Directory(frozen string) string {
 	text, ok := linesWithin(limit, len(usable), func(i int) string { return directoryLine(usable[i]) })
 	if !ok {
 		groups := grouped(usable)
-		text, ok = linesWithin(limit, len(groups), func(i int) string { return groups[i].name + ": " + strings.Join(groups[i].tools, ", ") })
+		text, ok = linesWithin(limit, len(groups),
+			func(i int) string { return groups[i].name + ": " + strings.Join(groups[i].tools, ", ") })
 	}
 	if !ok {
 		text = directoryGroups(usable, limit)
@@ -100,7 +101,8 @@ func (sel *Selection) holds(e *catalog.Entry) bool {
 func (d directory) hidesGroup(counted string) bool {
 	name, _, _ := strings.Cut(counted, " ")
 	members := d.sel.selector.catalog.Groups(name)
-	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return d.sel.Stage(e).Usable() || d.sel.holds(e) })
+	return len(members) > 0 && !slices.ContainsFunc(members,
+		func(e *catalog.Entry) bool { return d.sel.Stage(e).Usable() || d.sel.holds(e) })
 }
 
 // linesWithin joins n lines. It reports false when they have more than the given

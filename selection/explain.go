@@ -66,7 +66,8 @@ const MaxParts = 64
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Phase: sel.Request.Phase, Query: sel.Request.Query, Request: sel.ranking.Request, Language: uncovered(sel), Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
+		Phase: sel.Request.Phase, Query: sel.Request.Query, Request: sel.ranking.Request, Language: uncovered(sel),
+		Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.stages.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced), Named: names(sel.Named),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
@@ -77,7 +78,8 @@ func (sel *Selection) Explain() Explanation {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(because.place(a), because.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
+		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(because.place(a), because.place(b)),
+			cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
 		if v := &x.Tools[i]; len(v.Terms) > 0 {

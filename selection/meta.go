@@ -28,7 +28,8 @@ const (
 
 // metaTools are their definitions, in the order in which they are declared. Their
 // bytes are the same in every request.
-var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill), declared(FinishPhase)}
+var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill),
+	declared(FinishPhase)}
 
 // declared makes an entry of the definition of that name in package meta.
 func declared(name string) *catalog.Entry {

@@ -54,7 +54,8 @@ func addLately(sel *Selection) {
 	ranked := slices.Clip(sel.Ranked)
 	for _, u := range slices.Backward(sel.Request.Used) {
 		e, ok := sel.selector.catalog.Get(u.Tool)
-		if ok && len(ranked) < sel.limit && sel.stages[e.Position()] == Sent && !slices.ContainsFunc(ranked, func(m Match) bool { return m.Entry == e }) {
+		if ok && len(ranked) < sel.limit && sel.stages[e.Position()] == Sent &&
+			!slices.ContainsFunc(ranked, func(m Match) bool { return m.Entry == e }) {
 			ranked = append(ranked, Match{e, sel.ranking.Scores[e.Position()]})
 		}
 	}

@@ -150,7 +150,8 @@ func share(score, best float32) float64 {
 func (r recommender) candidates(past map[int]experience) []Match {
 	c := r.sel.selector.catalog
 	add := func(e *catalog.Entry) {
-		if r.sel.stages[e.Position()] == Sent && !slices.ContainsFunc(r.sel.Ranked, func(m Match) bool { return m.Entry == e }) {
+		if r.sel.stages[e.Position()] == Sent &&
+			!slices.ContainsFunc(r.sel.Ranked, func(m Match) bool { return m.Entry == e }) {
 			r.sel.Ranked = append(r.sel.Ranked, Match{e, r.sel.ranking.Scores[e.Position()]})
 		}
 	}

@@ -84,7 +84,8 @@ type Bound struct {
 }
 
 func (b Bound) request() Request {
-	return Request{Facts: b.Facts, Groups: b.Groups, Include: b.Include, Exclude: b.Exclude, IncludeSkills: b.IncludeSkills, ExcludeSkills: b.ExcludeSkills}
+	return Request{Facts: b.Facts, Groups: b.Groups, Include: b.Include, Exclude: b.Exclude,
+		IncludeSkills: b.IncludeSkills, ExcludeSkills: b.ExcludeSkills}
 }
 
 // within bounds a number of tokens by a share of the model's window.

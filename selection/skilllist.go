@@ -26,7 +26,8 @@ func ListSkills(skills []*catalog.Skill, tokens int) string {
 		return ""
 	}
 	for _, length := range []int{math.MaxInt, shortSkillLine} {
-		if text, ok := linesWithin(tokens, len(skills), func(i int) string { return skillLine(skills[i], length) }); ok {
+		if text, ok := linesWithin(tokens, len(skills),
+			func(i int) string { return skillLine(skills[i], length) }); ok {
 			return text
 		}
 	}
@@ -35,7 +36,8 @@ func ListSkills(skills []*catalog.Skill, tokens int) string {
 	for i, t := range skills {
 		names[i] = t.Name
 		if spent += chat.Tokens(t.Name + ", "); spent > tokens {
-			return fmt.Sprintf("%d skills, too many to list. Skills that fit a message are described with it.", len(skills))
+			return fmt.Sprintf("%d skills, too many to list. Skills that fit a message are described with it.",
+				len(skills))
 		}
 	}
 	return skillNames + strings.Join(names, ", ")

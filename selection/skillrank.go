@@ -46,7 +46,8 @@ func (r recommender) candidateSkills() []candidateSkill {
 		name := skillTarget + skill.Name
 		fits := ranking.Scores[i] >= least || e.recency >= lately || slices.Contains(r.sel.Request.Preferred, name)
 		if fits && r.sel.offered(i) {
-			list = append(list, candidateSkill{skill, r.advise(name, skill.Channels, share(ranking.Scores[i], best), e)})
+			list = append(list, candidateSkill{skill,
+				r.advise(name, skill.Channels, share(ranking.Scores[i], best), e)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })

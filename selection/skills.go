@@ -23,7 +23,8 @@ type skills struct {
 func newSkills(c *catalog.Catalog) skills {
 	all := c.Skills()
 	s := skills{
-		byName: make(map[string]int, len(all)), list: make([]*catalog.Skill, 0, len(all)), places: make([]int, 0, len(all)), tools: make([][]*catalog.Entry, 0, len(all)),
+		byName: make(map[string]int, len(all)), list: make([]*catalog.Skill, 0, len(all)),
+		places: make([]int, 0, len(all)), tools: make([][]*catalog.Entry, 0, len(all)),
 	}
 	for i := range all {
 		t := &all[i]
@@ -45,7 +46,8 @@ func (s skills) definitions() []*tool.Definition {
 	texts := make([]tool.Definition, len(s.list))
 	list := make([]*tool.Definition, len(s.list))
 	for i, t := range s.list {
-		texts[i] = tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples, Translations: t.Translations, Body: t.Body}
+		texts[i] = tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples,
+			Translations: t.Translations, Body: t.Body}
 		list[i] = &texts[i]
 	}
 	return list
@@ -135,7 +137,8 @@ func withSkill(facts chat.Facts, skill string) *chat.Facts {
 // may see it, the request lets it through, and it is not reserved for people.
 func (sel *Selection) offered(i int) bool {
 	req, name := &sel.Request, sel.selector.skills.list[i].Name
-	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual && !slices.Contains(req.ExcludeSkills, name) &&
+	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual &&
+		!slices.Contains(req.ExcludeSkills, name) &&
 		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name)) &&
 		!slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return !b.offered(i) })
 }

@@ -30,7 +30,8 @@ func (sel *Selection) Unsure() []Candidate {
 			list = append(list, Candidate{m.Definition.Name, m.Definition.Description})
 		}
 	}
-	first := slices.DeleteFunc(recommender{sel}.candidateSkills(), func(c candidateSkill) bool { return c.Keyword == 0 })
+	first := slices.DeleteFunc(recommender{sel}.candidateSkills(),
+		func(c candidateSkill) bool { return c.Keyword == 0 })
 	first = first[:min(len(first), closeAmong)]
 	n := rivals(len(first), func(i int) float64 { return first[i].Score })
 	for _, c := range first[:n] {

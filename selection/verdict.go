@@ -85,7 +85,8 @@ func (r reasons) reason(e *catalog.Entry, v Verdict) string {
 			if r.sel.Request.Bounds[n].Past {
 				return "not for the person who asked for this task, at that time"
 			}
-			return fmt.Sprintf("not for the agent %s, which started this sub-agent", r.sel.Request.Bounds[n].Facts.Agent)
+			return fmt.Sprintf("not for the agent %s, which started this sub-agent",
+				r.sel.Request.Bounds[n].Facts.Agent)
 		}
 	}
 	switch v.Stage {
@@ -127,7 +128,8 @@ func (r reasons) reason(e *catalog.Entry, v Verdict) string {
 		case v.Rank == 0:
 			return "no word of the question matches"
 		case v.Recommendation != nil:
-			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), r.sel.limit)
+			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation),
+				r.sel.limit)
 		case v.Score < rank.Round(r.sel.ranking.Least()):
 			return fmt.Sprintf("rank %d: too little of the question matches", v.Rank)
 		case v.Score < r.least:

@@ -22,15 +22,20 @@ func (s *Server) ConsolePath(name string) string {
 // change something and are not named here.
 func allows(role console.Role, pattern string) bool {
 	switch pattern {
-	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge", "POST /admin/configuration/check", "POST /console/session", "DELETE /console/session", "POST /console/provider", "POST /admin/configuration/preview", "POST /admin/ranking/evaluate":
+	case "POST /api/whoami", "POST /api/select", "POST /api/why", "POST /api/memory", "POST /api/tools/{name}/judge",
+		"POST /admin/configuration/check", "POST /console/session", "DELETE /console/session", "POST /console/provider",
+		"POST /admin/configuration/preview", "POST /admin/ranking/evaluate":
 		return true
-	case "POST /api/chat", "POST /api/command", "POST /api/tools/{name}", "PUT /api/skills", "PUT /api/agents/{name}", "PUT /api/memory",
-		"DELETE /api/sessions/{key}", "POST /api/sessions/{key}/stop", "DELETE /admin/sessions/{key}", "POST /admin/sessions/{key}/stop",
+	case "POST /api/chat", "POST /api/command", "POST /api/tools/{name}", "PUT /api/skills", "PUT /api/agents/{name}",
+		"PUT /api/memory",
+		"DELETE /api/sessions/{key}", "POST /api/sessions/{key}/stop", "DELETE /admin/sessions/{key}",
+		"POST /admin/sessions/{key}/stop",
 		"POST /api/approvals/{id}", "POST /admin/approvals/{id}", "DELETE /admin/approvals/{id}",
 		"POST /admin/tasks", "POST /admin/tasks/{id}/{change}", "DELETE /admin/tasks/{id}",
 		"POST /admin/inbox/{id}/retry", "DELETE /admin/inbox/{id}",
 		"POST /admin/channels/{name}/send", "POST /admin/channels/{name}/test",
-		"POST /admin/skills/reload", "POST /admin/ranking/examples", "POST /admin/skills/{name}/{change}", "DELETE /admin/skills/{name}":
+		"POST /admin/skills/reload", "POST /admin/ranking/examples", "POST /admin/skills/{name}/{change}",
+		"DELETE /admin/skills/{name}":
 		return role != console.Viewer
 	}
 	return role == console.Owner || strings.HasPrefix(pattern, "GET ")
@@ -41,7 +46,8 @@ func reads(pattern string) bool { return allows(console.Viewer, pattern) }
 
 // note records a change of somebody who signed in, before it is made, and one that a role may not make.
 func (s *Server) note(r *http.Request, c wire.Caller, pattern string, allowed bool) error {
-	d := audit.Decision{Time: s.engine.Now(), Channel: "console", User: c.Key, Tool: pattern, Risk: "destructive", Allowed: allowed}
+	d := audit.Decision{Time: s.engine.Now(), Channel: "console", User: c.Key, Tool: pattern, Risk: "destructive",
+		Allowed: allowed}
 	if !allowed {
 		d.Stage, d.Reason = "policy", "the role "+c.Role+" may not do that"
 	}
@@ -153,7 +159,8 @@ func (e editor) saved(w http.ResponseWriter, r *http.Request, text console.Text,
 	case err != nil:
 		wire.Fail(w, err)
 	default:
-		e.log.InfoContext(r.Context(), "configuration changed in the console", "how", how, "by", wire.CallerOf(r).Name(), "file", text.File)
+		e.log.InfoContext(r.Context(), "configuration changed in the console", "how", how, "by",
+			wire.CallerOf(r).Name(), "file", text.File)
 		wire.Reply(w, http.StatusOK, text)
 	}
 }

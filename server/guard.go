@@ -39,7 +39,8 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("Request-Id", id) // as Anthropic calls it
 		connection := w
-		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), shape: shapeOf(r), language: phrase.Match(r.Header.Get("Accept-Language"))}
+		out := &answer{ResponseWriter: w, secrets: s.engine.Agents().Secrets(), shape: shapeOf(r),
+			language: phrase.Match(r.Header.Get("Accept-Language"))}
 		w = out
 		if len(r.TransferEncoding) > 0 {
 			// Content-Length may have been there, too, which net/http does not tell. Two
@@ -84,7 +85,8 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		case strings.ContainsRune(r.URL.Path, 0) || strings.Contains(r.URL.RawQuery, "%00"):
 			wire.Refuse(w, http.StatusBadRequest, "the address contains a NUL character")
 		case !s.ownHost(r.Host):
-			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
+			wire.Refuse(w, http.StatusMisdirectedRequest,
+				fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
 		case crosses(cross, r, needed) && !s.trusts(pattern, r) && (!page || needed != Person):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
@@ -92,21 +94,28 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 				s.wrong.wait(r.Context(), from)
 			}
 			s.challenge(w, r)
-			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token"+map[bool]string{true: ", since the request comes from the page of another site"}[page])
+			wire.Refuse(w, http.StatusUnauthorized,
+				"a valid API key is needed as bearer token"+
+					map[bool]string{true: ", since the request comes from the page of another site"}[page])
 		case needed != Open && !may(c, needed):
-			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
+			wire.Refuse(w, http.StatusForbidden,
+				fmt.Sprintf("this API key may not do that: it takes the key of an operator%s",
+					map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
 		case c.Role != "" && !allows(console.Role(c.Role), pattern):
 			if pattern != "" {
 				_ = s.note(r, c, pattern, false) // it is refused in any case
 			}
 			wire.Refuse(w, http.StatusForbidden, "the role "+c.Role+" may not do that")
 		case needed == Operator && !local(r) && (c.Role == "" || !s.console.Elsewhere(r)):
-			wire.Refuse(w, http.StatusForbidden, "the admin API answers only programs on its own machine, at a loopback address and without a proxy")
+			wire.Refuse(w, http.StatusForbidden,
+				"the admin API answers only programs on its own machine, at a loopback address and without a proxy")
 		default:
 			// Room for the longest message, as JSON escapes it, its history, and pictures
 			// as base64.
 			if pattern != toChannel { // the host bounds deliveries
-				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body, int64(8*s.engine.Agents().MaxMessage()+8<<20+message.MaxPictureBytes/3*4)), ctx: r.Context(), larges: &s.larges, client: c.Key}
+				body := &largeBody{ReadCloser: http.MaxBytesReader(connection, r.Body,
+					int64(8*s.engine.Agents().MaxMessage()+8<<20+message.MaxPictureBytes/3*4)), ctx: r.Context(),
+					larges: &s.larges, client: c.Key}
 				defer body.end()
 				r.Body = body
 			}
@@ -129,7 +138,8 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 // the request is that of a link. A picture's has no origin, and the page reads no answer, but each would cost work.
 func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) bool {
 	mode := r.Header.Get("Sec-Fetch-Mode")
-	if needed != Open && (r.Header.Get("Origin") != "" || mode != "" && mode != "navigate") && r.Method != http.MethodOptions {
+	if needed != Open && (r.Header.Get("Origin") != "" || mode != "" && mode != "navigate") &&
+		r.Method != http.MethodOptions {
 		asked := *r
 		asked.Method = http.MethodPost
 		r = &asked
@@ -139,7 +149,8 @@ func crosses(cross *http.CrossOriginProtection, r *http.Request, needed Access) 
 
 // foreign reports whether a request comes from a page of a site that may use the API.
 func (s *Server) foreign(r *http.Request) bool {
-	return slices.Contains(s.config.Origins, r.Header.Get("Origin")) && !s.console.Elsewhere(r) // that is the console itself
+	return slices.Contains(s.config.Origins, r.Header.Get("Origin")) &&
+		!s.console.Elsewhere(r) // that is the console itself
 }
 
 // preflight answers a browser that asks whether a page may send a request. What the page sends is
@@ -171,10 +182,12 @@ func unmatched(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	mux.ServeHTTP(found, r)
 	if found.code == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", found.header.Get("Allow"))
-		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method, found.header.Get("Allow")))
+		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method,
+			found.header.Get("Allow")))
 		return
 	}
-	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/conversations and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "",
+		fmt.Sprintf("there is no route %s %s; clients of OpenAI use POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/conversations and GET /v1/models, those of Anthropic POST /v1/messages and POST /v1/messages/count_tokens, those of MCP POST /mcp, and etui's own is POST /api/chat", r.Method, r.URL.Path))
 }
 
 // status keeps the status of an answer and drops the rest.
@@ -259,7 +272,8 @@ func may(c wire.Caller, a Access) bool {
 }
 
 // forwarding are the headers in which proxies name their clients.
-var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip", "X-Envoy-External-Address", "Cf-Connecting-Ip", "True-Client-Ip", "Via"}
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port",
+	"X-Real-Ip", "X-Envoy-External-Address", "Cf-Connecting-Ip", "True-Client-Ip", "Via"}
 
 // local reports whether a request came straight from a program on this machine.
 func local(r *http.Request) bool {

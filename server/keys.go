@@ -71,17 +71,20 @@ func (s *Server) addKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if n.User != "" && s.users().ByName(n.User) == nil {
-		wire.Fail(w, phrase.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User, engine.ErrUnknown, s.users().Hint(n.User)))
+		wire.Fail(w, phrase.Errorf("user %q: %w%s; people are listed under users in etui.yaml", n.User,
+			engine.ErrUnknown, s.users().Hint(n.User)))
 		return
 	}
-	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers, NoClientTools: n.NoClientTools}
+	key := identity.Key{Name: n.Name, User: n.User, Operator: n.Operator, ForOthers: n.ForOthers,
+		NoClientTools: n.NoClientTools}
 	secret, err := s.config.Keys.Add(key, s.engine.Now())
 	if err != nil {
 		wire.Fail(w, err)
 		return
 	}
 	key, _ = s.config.Keys.Find(secret)
-	s.config.Log.InfoContext(r.Context(), "API key added", "by", wire.CallerOf(r).Name(), "key", key.Name, "user", key.User, "operator", key.Operator, "for_others", key.ForOthers)
+	s.config.Log.InfoContext(r.Context(), "API key added", "by", wire.CallerOf(r).Name(), "key", key.Name, "user",
+		key.User, "operator", key.Operator, "for_others", key.ForOthers)
 	made := MadeKey{KeyStatus: s.status(key), Secret: secret}
 	if s.config.Key == "" {
 		made.Note = "api.key is not set: programs on this machine need no key, and are operators"

@@ -26,7 +26,8 @@ func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) {
 // language.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", "there is no route GET /; POST /v1/chat/completions talks to an agent")
+		wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "",
+			"there is no route GET /; POST /v1/chat/completions talks to an agent")
 		return
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
@@ -38,7 +39,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	h.Set("Vary", "Accept-Language")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

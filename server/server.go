@@ -139,7 +139,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 	s.entrance = &entrance{s.console, cfg.Console, s}
 	models := wire.NewModels(e, cfg.Models)
 	s.routes = table(s, doors{
-		openai.New(e, models), anthropic.New(e, models), responses.New(e, models), mcp.New(e, cfg.Status.Version, cfg.Log),
+		openai.New(e, models), anthropic.New(e, models), responses.New(e, models),
+		mcp.New(e, cfg.Status.Version, cfg.Log),
 		a2a.New(e, a2a.Config{
 			Agents: cfg.A2A, URL: cfg.URL, Version: cfg.Status.Version, Log: cfg.Log,
 			Keyed: func() bool { return cfg.Key != "" || s.needed() },
@@ -185,8 +186,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if refused := s.engine.Refusals(ctx); len(refused) > 0 { // the log has said it
-		h := s.health(cmp.Or(map[string]string{health.Stopping: "stopping", health.Busy: "busy"}[refused[0].Name], "not ready"))
-		h.Error = map[string]string{health.Store: "the store cannot be read or written", health.Busy: "too many messages run or wait"}[refused[0].Name]
+		h := s.health(cmp.Or(map[string]string{health.Stopping: "stopping", health.Busy: "busy"}[refused[0].Name],
+			"not ready"))
+		h.Error = map[string]string{health.Store: "the store cannot be read or written",
+			health.Busy: "too many messages run or wait"}[refused[0].Name]
 		wire.Reply(w, http.StatusServiceUnavailable, h)
 		return
 	}

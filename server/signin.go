@@ -110,7 +110,8 @@ func (e *entrance) signIn(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusMisdirectedRequest, notHere)
 		return
 	}
-	e.server.config.Log.InfoContext(r.Context(), "signed in to the console", "name", who.Name, "role", who.Role, "host", r.Host)
+	e.server.config.Log.InfoContext(r.Context(), "signed in to the console", "name", who.Name, "role", who.Role, "host",
+		r.Host)
 	wire.Reply(w, http.StatusOK, who)
 }
 
@@ -145,7 +146,8 @@ func (e *entrance) operatorOf(secret string) (name, key string, ok bool) {
 // operates reports whether a hash is that of an operator's key. The key may have gone since somebody
 // signed in with it: with its file, or at another etui.
 func (s *Server) operates(hash string) bool {
-	return slices.ContainsFunc(s.config.Keys.List(), func(key identity.Key) bool { return key.Hash == hash && key.Operator })
+	return slices.ContainsFunc(s.config.Keys.List(),
+		func(key identity.Key) bool { return key.Hash == hash && key.Operator })
 }
 
 // The cookie that holds a sign-in at the provider. It is as strict as the session's: the page that the
@@ -156,7 +158,8 @@ const (
 )
 
 func (e *entrance) begun(value string, age int) *http.Cookie {
-	c := &http.Cookie{Name: begunName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{Name: begunName, Value: value, Path: "/", MaxAge: age, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode}
 	if strings.HasPrefix(e.ways.URL, "https://") {
 		c.Name, c.Secure = publicBegunName, true
 	}
@@ -177,7 +180,8 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(in.Name) > maxName || printable.Line(in.Name, maxName) != in.Name { // it is who the audit names
-		wire.Refuse(w, http.StatusBadRequest, "the name of a person is one line of at most 200 bytes, without hidden characters")
+		wire.Refuse(w, http.StatusBadRequest,
+			"the name of a person is one line of at most 200 bytes, without hidden characters")
 		return
 	}
 	by := wire.CallerOf(r)
@@ -185,10 +189,12 @@ func (e *entrance) link(w http.ResponseWriter, r *http.Request) {
 	if by.Role != "" { // by.Key is the name of a person
 		who, _ := e.Who(r) // the guard has let them in
 		p.Key = who.Key
-	} else if at := slices.IndexFunc(e.server.config.Keys.List(), func(key identity.Key) bool { return key.Name == by.Key }); at >= 0 {
+	} else if at := slices.IndexFunc(e.server.config.Keys.List(),
+		func(key identity.Key) bool { return key.Name == by.Key }); at >= 0 {
 		p.Key = e.server.config.Keys.List()[at].Hash
 	}
-	e.server.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role, "by", by.Name())
+	e.server.config.Log.InfoContext(r.Context(), "link to the console made", "name", p.Name, "role", p.Role, "by",
+		by.Name())
 	wire.Reply(w, http.StatusOK, MadeLink{console.Path + "/#" + e.Link(p)})
 }
 
@@ -225,7 +231,8 @@ func (e *entrance) finish(w http.ResponseWriter, r *http.Request, in SignIn) (co
 	if kept, err := r.Cookie(e.begun("", 0).Name); err == nil {
 		sealed = kept.Value
 	}
-	who, err := e.ways.Provider.Finish(r.Context(), sealed, oidc.Return{Code: in.Code, State: in.State, Issuer: in.Issuer})
+	who, err := e.ways.Provider.Finish(r.Context(), sealed,
+		oidc.Return{Code: in.Code, State: in.State, Issuer: in.Issuer})
 	http.SetCookie(w, e.begun("", -1))
 	if err != nil {
 		e.refuse(w, r, err)
@@ -243,7 +250,8 @@ func (e *entrance) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		code   string
 	}{
 		{oidc.ErrAway, http.StatusServiceUnavailable, "provider_away"}, {oidc.ErrReturn, http.StatusGone, "used_link"},
-		{oidc.ErrStranger, http.StatusForbidden, "no_role"}, {oidc.ErrRefused, http.StatusUnauthorized, "provider_refused"},
+		{oidc.ErrStranger, http.StatusForbidden, "no_role"},
+		{oidc.ErrRefused, http.StatusUnauthorized, "provider_refused"},
 	} {
 		if errors.Is(err, kind.error) {
 			if kind.status == http.StatusUnauthorized || kind.status == http.StatusForbidden {

@@ -28,7 +28,8 @@ func (t *trial) alone(next http.HandlerFunc) http.HandlerFunc {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if !t.running.TryLock() {
 			w.Header().Set("Retry-After", "1")
-			wire.Refuse(w, http.StatusTooManyRequests, "another preview or evaluation runs; try again when it has ended")
+			wire.Refuse(w, http.StatusTooManyRequests,
+				"another preview or evaluation runs; try again when it has ended")
 			return
 		}
 		defer t.running.Unlock()

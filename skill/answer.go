@@ -21,7 +21,8 @@ func Answer(raw []byte, r Redactor) (any, error) {
 	case !utf8.Valid(raw):
 		return nil, fmt.Errorf("%w: the answer is not valid UTF-8", ErrExecutionFailed)
 	case depth(raw) > maxAnswerDepth:
-		return nil, fmt.Errorf("%w: the answer is JSON that is more than %d levels deep", ErrExecutionFailed, maxAnswerDepth)
+		return nil, fmt.Errorf("%w: the answer is JSON that is more than %d levels deep", ErrExecutionFailed,
+			maxAnswerDepth)
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal(raw, &value); err != nil {

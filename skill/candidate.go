@@ -36,7 +36,8 @@ type candidate struct {
 // precedence orders candidates by scope, then version, then source. The last one is
 // in effect.
 func precedence(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(a.scope, b.scope), CompareVersions(a.details.Version, b.details.Version), cmp.Compare(a.source, b.source))
+	return cmp.Or(cmp.Compare(a.scope, b.scope), CompareVersions(a.details.Version, b.details.Version),
+		cmp.Compare(a.source, b.source))
 }
 
 // CompareVersions compares dotted versions number by number, and the rest as text: 1.10

@@ -37,8 +37,10 @@ var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
 // ofConnection are headers that belong to the connection, not to a skill's request.
 var ofConnection = map[string]bool{
-	"host": true, "connection": true, "keep-alive": true, "proxy-connection": true, "proxy-authenticate": true, "proxy-authorization": true,
-	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true, "content-encoding": true, "expect": true, "http2-settings": true,
+	"host": true, "connection": true, "keep-alive": true, "proxy-connection": true, "proxy-authenticate": true,
+	"proxy-authorization": true,
+	"te":                  true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true,
+	"content-encoding": true, "expect": true, "http2-settings": true,
 }
 
 // CheckHeaderName says why a skill cannot set a header, in words that follow its name; empty
@@ -134,7 +136,8 @@ func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			r.Fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path, form.Short(n.Value))
+			r.Fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path,
+				form.Short(n.Value))
 			return
 		}
 		b.WriteString(n.Value)

@@ -120,7 +120,8 @@ const (
 
 // IsZero reports whether nothing is said.
 func (a Auth) IsZero() bool {
-	return a.Login == "" && a.ClientID == "" && a.ClientSecret == "" && a.Issuer == "" && a.ClientDocument == "" && a.Scopes == nil
+	return a.Login == "" && a.ClientID == "" && a.ClientSecret == "" && a.Issuer == "" && a.ClientDocument == "" &&
+		a.Scopes == nil
 }
 
 // URL is the address of the service, which may hold a secret.
@@ -132,7 +133,8 @@ func (c *Config) Line(key string) int { return c.lines[key] }
 // Details returns what the config says beyond the contract.
 func (c *Config) Details() Details {
 	return Details{
-		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Timeout: c.timeout() + 2*time.Second, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
+		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Timeout: c.timeout() + 2*time.Second,
+		Version: c.Version, Groups: c.Groups, Channels: c.Channels,
 		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
 	}
 }

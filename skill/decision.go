@@ -60,7 +60,8 @@ func (a Actor) Decide(decisions map[string]Decision) {
 		if d.IsZero() {
 			delete(a.said, name)
 		}
-		a.log.Info("skill decided on", "skill", name, "state", d.State, "version", d.Version, "removed", d.Removed, "by", cmp.Or(d.By, a.who), "why", cmp.Or(d.Why, a.why))
+		a.log.Info("skill decided on", "skill", name, "state", d.State, "version", d.Version, "removed", d.Removed,
+			"by", cmp.Or(d.By, a.who), "why", cmp.Or(d.Why, a.why))
 		if n := a.names[name]; n != nil {
 			touched[name] = true
 		}
@@ -88,7 +89,8 @@ func (a Actor) Use(name, version string) error {
 	if version != "" && !slices.Contains(a.versions(name), version) {
 		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
 	}
-	return a.change(name, "version chosen", func(*candidates) { a.say(name, func(d *Decision) { d.Version = version }) })
+	return a.change(name, "version chosen",
+		func(*candidates) { a.say(name, func(d *Decision) { d.Version = version }) })
 }
 
 func (a Actor) versions(name string) (list []string) {

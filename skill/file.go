@@ -95,7 +95,8 @@ func (r *reader) parse(text []byte) *yaml.Node {
 		r.Fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "%s; a file holds one skill", bad.Message)
 		return nil
 	case bad != nil:
-		r.Fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "the file is not valid YAML: %s", printable.OneLine(bad.Message))
+		r.Fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "the file is not valid YAML: %s",
+			printable.OneLine(bad.Message))
 		return nil
 	case root == nil:
 		r.Fail(start, "", "the file is empty")
@@ -135,13 +136,16 @@ func (r *reader) config(c *Config, root *yaml.Node) {
 }
 
 // needed are the keys that a provider requires; one of them is enough.
-var needed = map[string][]string{"http": {"endpoint"}, "mcp": {"endpoint", "command"}, "wasm": {"module"}, "command": {"command"}}
+var needed = map[string][]string{"http": {"endpoint"}, "mcp": {"endpoint", "command"}, "wasm": {"module"},
+	"command": {"command"}}
 
 // relations checks rules about more than one key.
 func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node) {
 	for key, f := range form.Fields(reflect.TypeFor[Config]()) {
-		if of := f.Tag.Get("of"); of != "" && at[key] != nil && known(c.Provider) && !slices.Contains(strings.Split(of, ","), c.Provider) {
-			r.Fail(at[key], key, "provider %[2]s has no key %[1]s; it belongs to %[3]s", key, cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
+		if of := f.Tag.Get("of"); of != "" && at[key] != nil && known(c.Provider) &&
+			!slices.Contains(strings.Split(of, ","), c.Provider) {
+			r.Fail(at[key], key, "provider %[2]s has no key %[1]s; it belongs to %[3]s", key,
+				cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
 		}
 	}
 	if at["provider"] == nil && at["tools"] == nil {
@@ -156,12 +160,14 @@ func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node)
 		}
 	}
 	for key, address := range map[string]string{"endpoint": c.Endpoint, "health": c.Health} {
-		if path, _, _ := strings.Cut(address, "?"); strings.ContainsAny(path, "{}") && (key == "health" || c.Provider == "mcp") {
+		if path, _, _ := strings.Cut(address, "?"); strings.ContainsAny(path, "{}") &&
+			(key == "health" || c.Provider == "mcp") {
 			r.Fail(at[key], key, "%s has braces in its path, which nothing fills in: only the endpoint of provider http takes arguments", key)
 		}
 	}
 	if c.Auth.ClientSecret != "" && c.Auth.Issuer == "" {
-		r.Fail(at["auth"], "auth.issuer", "auth.client_secret needs the key auth.issuer, the URL of the authorization server that it is for: a server could send it to another one")
+		r.Fail(at["auth"], "auth.issuer",
+			"auth.client_secret needs the key auth.issuer, the URL of the authorization server that it is for: a server could send it to another one")
 	}
 }
 
@@ -193,7 +199,8 @@ var checks = map[string]func(string) string{
 			return fmt.Sprintf("is %q; it must be 1 to 64 letters, digits, '_' and '-'", form.Short(s))
 		}
 		if strings.HasPrefix(strings.ToLower(s), serverTools) {
-			return fmt.Sprintf("is %q; names that begin with %s belong to the tools of MCP servers", form.Short(s), serverTools)
+			return fmt.Sprintf("is %q; names that begin with %s belong to the tools of MCP servers", form.Short(s),
+				serverTools)
 		}
 		return ""
 	},
@@ -266,5 +273,6 @@ func unseen(r rune) bool {
 	case '\n', '\t', '\r':
 		return false
 	}
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xe0000 && r <= 0xe0fff
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||
+		r == 0xfeff || r >= 0xe0000 && r <= 0xe0fff
 }

@@ -265,7 +265,8 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 	if known := r.files[""]; known != nil && known.problems[0] == problem {
 		return nil
 	}
-	return []outcome{{r, "", &file{problems: Problems{problem}}, &Change{Source: problem.File, Scope: r.Scope, Err: problem}}}
+	return []outcome{{r, "", &file{problems: Problems{problem}},
+		&Change{Source: problem.File, Scope: r.Scope, Err: problem}}}
 }
 
 // gone returns the files of a root that are not there anymore.
@@ -285,7 +286,8 @@ func (l *Loader) gone(r *root, there []skillFile) (all []outcome) {
 func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []skillFile, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f skillFile) bool {
 		known := r.files[f.path]
-		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == filestamp.Of(f.info) && known.beside == dir.stamp(known.module)
+		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == filestamp.Of(f.info) &&
+			known.beside == dir.stamp(known.module)
 	})
 	texts := make([]reading, len(there))
 	parallel(len(there), func(i int) {
@@ -363,9 +365,11 @@ func (l *Loader) read(r *root, dir *tree, f skillFile, again bool) reading {
 	}
 	next.sum = maphash.Bytes(seed, text)
 	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(time.Unix(0, next.stamp.Modified)) < soon
-	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
+	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) ||
+		known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
-		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
+		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems,
+			known.module, known.beside
 		return reading{file: next, same: true}
 	}
 	t := reading{file: next, text: text}
@@ -447,7 +451,8 @@ func (l *Loader) skill(dir *tree, f skillFile, t reading) (s Skill, err error) {
 	if err == nil && !bytes.Equal(s.Parameters(), c.Parameters) { // the parameters of the file are checked
 		err = Check(s)
 	}
-	if err == nil && l.config.Reserved != nil && (l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {
+	if err == nil && l.config.Reserved != nil &&
+		(l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {
 		err = Problem{Field: "name", Message: fmt.Sprintf("the name %s is one of etui's own; choose another", s.Name())}
 	}
 	return s, err
@@ -462,7 +467,9 @@ func (l *Loader) provided(at *os.Root, c Config) (Skill, error) {
 	p, ok := l.providers[c.Provider]
 	if !ok {
 		known := slices.Sorted(maps.Keys(l.providers))
-		return nil, Problem{Field: "provider", Message: fmt.Sprintf("there is no provider %q%s; there are %s", c.Provider, nearest.Hint(c.Provider, slices.Values(known)), strings.Join(known, ", "))}
+		return nil, Problem{Field: "provider",
+			Message: fmt.Sprintf("there is no provider %q%s; there are %s", c.Provider,
+				nearest.Hint(c.Provider, slices.Values(known)), strings.Join(known, ", "))}
 	}
 	s, err := p.Load(c)
 	switch {

@@ -48,7 +48,8 @@ func Open(dir string, to *catalog.Registry, c OpenConfig) (*Folder, error) {
 	}
 	opened.close()
 	f := &Folder{Table: NewTable(c.Log)}
-	f.loader = NewLoader(f.Table, LoaderConfig{Roots: []Root{root}, Providers: c.Providers, Package: c.Package, Variables: c.Variables, Log: c.Log})
+	f.loader = NewLoader(f.Table, LoaderConfig{Roots: []Root{root}, Providers: c.Providers, Package: c.Package,
+		Variables: c.Variables, Log: c.Log})
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(context.Background())
 	f.loader.Load(ctx)

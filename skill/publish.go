@@ -76,7 +76,8 @@ func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Publisher{table: t, registry: r, config: cfg, stopped: map[string]*server{}, open: map[io.Closer]*lease{}, told: map[string]bool{}}
+	p := &Publisher{table: t, registry: r, config: cfg, stopped: map[string]*server{}, open: map[io.Closer]*lease{},
+		told: map[string]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	t.Watch(func(s *Snapshot) {
 		p.mu.Lock()
@@ -117,7 +118,8 @@ func (p *Publisher) publish() {
 	for _, s := range p.shown {
 		switch {
 		case s.unavailable != "":
-			supply.Unavailable = append(supply.Unavailable, catalog.Unavailable{Name: s.entry.Name(), Reason: s.unavailable})
+			supply.Unavailable = append(supply.Unavailable,
+				catalog.Unavailable{Name: s.entry.Name(), Reason: s.unavailable})
 		case s.server != nil:
 			s.server.supply(s.entry, &servers)
 		}
@@ -251,7 +253,8 @@ func (p *Publisher) show(s *catalogForm) {
 func toolsetOf(e *Entry) *catalog.Skill {
 	d := e.Details
 	return &catalog.Skill{
-		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools, Allowed: d.Allowed, Manual: d.Hidden,
+		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools,
+		Allowed: d.Allowed, Manual: d.Hidden,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Channels: d.Channels,
 	}
 }

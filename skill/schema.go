@@ -18,8 +18,10 @@ func Schema() []byte {
 			"if": map[string]any{"minProperties": 1}, "then": map[string]any{"required": []string{"type"}}, // {} means no arguments
 		}
 	})
-	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", "https://raw.githubusercontent.com/etui-run/etui/main/docs/skill.schema.json", "A skill of etui"
-	root["anyOf"] = []any{map[string]any{"required": []string{"provider"}}, map[string]any{"required": []string{"tools"}}}
+	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema",
+		"https://raw.githubusercontent.com/etui-run/etui/main/docs/skill.schema.json", "A skill of etui"
+	root["anyOf"] = []any{map[string]any{"required": []string{"provider"}},
+		map[string]any{"required": []string{"tools"}}}
 	properties, _ := root["properties"].(map[string]any)
 	key := func(name string) map[string]any { s, _ := properties[name].(map[string]any); return s }
 	for name := range properties {
@@ -30,7 +32,8 @@ func Schema() []byte {
 	key("name")["pattern"], key("name")["maxLength"] = skillName.String(), maxName
 	key("description")["maxLength"] = maxDescription
 	delete(key("version"), "type")
-	key("version")["anyOf"] = []any{map[string]any{"type": "string", "minLength": 1}, map[string]any{"type": "number"}} // taken as it is written
+	key("version")["anyOf"] = []any{map[string]any{"type": "string", "minLength": 1},
+		map[string]any{"type": "number"}} // taken as it is written
 	delete(key("version"), "minLength")
 	raw, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {

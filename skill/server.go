@@ -114,7 +114,8 @@ func (v *server) supply(e *Entry, to *catalog.Supply) {
 		to.Tools, set.Tools = append(to.Tools, b.shown), append(set.Tools, name)
 	}
 	if len(set.Tools) == 0 {
-		to.Unavailable = append(to.Unavailable, catalog.Unavailable{Name: set.Name, Reason: "its server offers no tools now"})
+		to.Unavailable = append(to.Unavailable,
+			catalog.Unavailable{Name: set.Name, Reason: "its server offers no tools now"})
 		return
 	}
 	to.Skills = append(to.Skills, *set)

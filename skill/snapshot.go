@@ -103,7 +103,10 @@ func (s *Snapshot) Failed() map[string]error { return s.failed }
 func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
 	s := &Snapshot{byName: byName, list: list, failed: failed}
 	s.all = sync.OnceValue(func() []Skill { return gather(list, isPresent, func(e *Entry) Skill { return e.Skill }) })
-	s.enabled = sync.OnceValue(func() []Skill { return gather(list, isEnabled, func(e *Entry) Skill { return e.Skill }) })
+	s.enabled = sync.OnceValue(func() []Skill {
+		return gather(list, isEnabled,
+			func(e *Entry) Skill { return e.Skill })
+	})
 	s.tools = sync.OnceValue(func() []tool.Definition {
 		return gather(list, isEnabled, func(e *Entry) tool.Definition { return e.definition })
 	})
@@ -128,7 +131,8 @@ func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T)
 func merge(old []*Entry, changed []string, byName map[string]*Entry) []*Entry {
 	list := make([]*Entry, 0, len(byName))
 	for _, name := range changed {
-		i, found := slices.BinarySearchFunc(old, name, func(e *Entry, name string) int { return strings.Compare(e.Name(), name) })
+		i, found := slices.BinarySearchFunc(old, name,
+			func(e *Entry, name string) int { return strings.Compare(e.Name(), name) })
 		list, old = append(list, old[:i]...), old[i:]
 		if found {
 			old = old[1:]

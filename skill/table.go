@@ -52,7 +52,8 @@ func NewTable(log *slog.Logger) *Table {
 		log = slog.New(slog.DiscardHandler)
 	}
 	t := &Table{
-		log: log, names: map[string]*candidates{}, said: map[string]Decision{}, limit: func(*Entry) string { return "" },
+		log: log, names: map[string]*candidates{}, said: map[string]Decision{},
+		limit:   func(*Entry) string { return "" },
 		sources: map[string][]string{}, failed: map[string]error{},
 	}
 	t.current.Store(newSnapshot(map[string]*Entry{}, nil, nil))
@@ -132,7 +133,8 @@ func (a Actor) Register(skill Skill) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	if a.sources[c.Source] != nil {
-		a.log.Warn("two skills have one name: the later one is in effect", "skill", skill.Name(), "by", a.who, "why", a.why)
+		a.log.Warn("two skills have one name: the later one is in effect", "skill", skill.Name(), "by", a.who, "why",
+			a.why)
 	}
 	a.replace(c)
 	return nil
@@ -199,7 +201,8 @@ func (a Actor) replace(changes ...Change) {
 	}
 	for _, c := range changes {
 		if c.Err != nil {
-			a.log.Warn("skill file cannot be used; the last good version stays", "file", c.Source, "error", c.Err, "by", a.who, "why", a.why)
+			a.log.Warn("skill file cannot be used; the last good version stays", "file", c.Source, "error", c.Err, "by",
+				a.who, "why", a.why)
 			a.failed[c.Source] = c.Err
 		} else {
 			delete(a.failed, c.Source)
@@ -211,7 +214,8 @@ func (a Actor) replace(changes ...Change) {
 			}
 			a.names[name].drop(c.Source)
 			if !slices.ContainsFunc(c.Skills, func(s Skill) bool { return s.Name() == name }) {
-				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who, "why", a.why)
+				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who,
+					"why", a.why)
 			}
 		}
 		if c.Err == nil {
@@ -232,8 +236,9 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 			a.names[s.Name()] = n
 		}
 		added := &candidate{
-			skill: s, details: d, definition: Definition(s), schema: sync.OnceValues(func() (*tool.Schema, error) { return compile(s) }),
-			scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled,
+			skill: s, details: d, definition: Definition(s),
+			schema: sync.OnceValues(func() (*tool.Schema, error) { return compile(s) }),
+			scope:  c.Scope, source: c.Source, since: time.Now(), initial: Enabled,
 		}
 		switch {
 		case len(d.Unmet) > 0:
@@ -248,7 +253,8 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 		a.sources[c.Source] = append(a.sources[c.Source], s.Name())
 		touched[s.Name()] = true
 		a.reportShadowed(added, n)
-		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
+		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why",
+			a.why)
 	}
 }
 
@@ -262,7 +268,8 @@ func (a Actor) reportShadowed(added *candidate, n *candidates) {
 	for len(same) > 1 {
 		last, c := same[len(same)-1], same[0]
 		if same = same[1:]; c == added || last == added {
-			a.log.Warn("two skills have one name: that of the last file by name is in effect", "skill", name, "file", last.source, "shadowed", c.source)
+			a.log.Warn("two skills have one name: that of the last file by name is in effect", "skill", name, "file",
+				last.source, "shadowed", c.source)
 		}
 	}
 }
@@ -336,7 +343,8 @@ func (t *Table) entry(name string, n *candidates) *Entry {
 }
 
 func (t *Table) entryOf(c *candidate) *Entry {
-	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition, schema: c.schema}
+	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since,
+		Err: t.failed[c.source], definition: c.definition, schema: c.schema}
 }
 
 // withoutSkills returns the failures of sources without any skill.

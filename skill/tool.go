@@ -35,7 +35,8 @@ func checkForm(s Skill) error {
 	case strings.TrimSpace(s.Description()) == "":
 		return fmt.Errorf("skill %q has no description: models choose by it", s.Name())
 	case strings.HasPrefix(strings.ToLower(ToolName(s.Name())), serverTools):
-		return fmt.Errorf("skill %q: names that begin with %s belong to the tools of MCP servers", s.Name(), serverTools)
+		return fmt.Errorf("skill %q: names that begin with %s belong to the tools of MCP servers", s.Name(),
+			serverTools)
 	}
 	if _, guide := s.(Guide); guide {
 		return nil // it is named like its folder, not like a tool

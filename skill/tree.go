@@ -180,7 +180,8 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	}
 	file := skillFile{path: at, real: real, dir: filepath.Dir(real)}
 	if link {
-		if file = w.find(real, at, e); file.err != nil && !errors.Is(file.err, errOutsideFolder) || file.err == nil && !file.info.IsDir() {
+		if file = w.find(real, at, e); file.err != nil && !errors.Is(file.err, errOutsideFolder) ||
+			file.err == nil && !file.info.IsDir() {
 			return nil // a link to something else
 		}
 	}
@@ -193,7 +194,8 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 			if w.enter != nil {
 				w.enter(filepath.Join(w.base, file.real))
 			}
-			w.files = append(w.files, w.find(filepath.Join(file.real, name), path.Join(at, name), fs.FileInfoToDirEntry(info)))
+			w.files = append(w.files, w.find(filepath.Join(file.real, name), path.Join(at, name),
+				fs.FileInfoToDirEntry(info)))
 			return nil
 		}
 	}
@@ -233,7 +235,8 @@ func (f *tree) find(real, at string, e fs.DirEntry) skillFile {
 		return skillFile{path: at, err: plain(err)}
 	}
 	document := strings.EqualFold(path.Base(at), "SKILL.md")
-	if document && !slices.ContainsFunc(f.skills, func(dir string) bool { return strings.HasPrefix(target, dir+string(filepath.Separator)) }) {
+	if document && !slices.ContainsFunc(f.skills,
+		func(dir string) bool { return strings.HasPrefix(target, dir+string(filepath.Separator)) }) {
 		return skillFile{path: at, err: fmt.Errorf("%w the folders of skills and is not followed", errOutsideFolder)}
 	}
 	real, err = filepath.Rel(f.base, target)

@@ -162,7 +162,8 @@ func (m *Memory) List(_ context.Context, f session.Filter) ([]session.Summary, e
 		if f.Key != "" && s.Key != f.Key || !strings.Contains(string(s.Key), f.Part) {
 			continue
 		}
-		if len(f.Users) == 0 || slices.ContainsFunc(s.Messages, func(m chat.Message) bool { return m.Role == chat.User && slices.Contains(f.Users, m.User) }) {
+		if len(f.Users) == 0 || slices.ContainsFunc(s.Messages,
+			func(m chat.Message) bool { return m.Role == chat.User && slices.Contains(f.Users, m.User) }) {
 			list = append(list, s.summary())
 		}
 	}
@@ -182,7 +183,8 @@ func compare(c, d session.Cursor) int {
 }
 
 func (s *stored) summary() session.Summary {
-	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Parent: s.Parent, Created: s.created, Updated: s.updated}
+	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Parent: s.Parent, Created: s.created,
+		Updated: s.updated}
 	add := func(list []string, name string) []string {
 		if name == "" {
 			return list
@@ -214,7 +216,8 @@ func (m *Memory) Open(context.Context) ([]session.Key, error) {
 // Asking implements [session.Store].
 func (m *Memory) Asking(_ context.Context, id string) ([]session.Key, error) {
 	return m.keys(func(s session.State) bool {
-		return slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.Approval && (id == "" || a.ID == id) })
+		return slices.ContainsFunc(s.Awaits,
+			func(a session.Await) bool { return a.For == session.Approval && (id == "" || a.ID == id) })
 	}), nil
 }
 
@@ -302,7 +305,8 @@ func (m *Memory) dropItems(gone func(Item) bool) {
 // Accept implements [Inbox].
 func (m *Memory) Accept(_ context.Context, item Item) (Item, bool, error) {
 	if len(item.Session) > maxKey {
-		return item, false, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(item.Session), maxKey)
+		return item, false, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(item.Session),
+			maxKey)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -336,7 +340,8 @@ func (m *Memory) Items(_ context.Context, f ItemFilter) ([]Item, error) {
 	defer m.mu.Unlock()
 	list := []Item{}
 	for _, i := range m.inbox {
-		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) && (f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) && i.ID > f.After {
+		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) &&
+			(f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) && i.ID > f.After {
 			list = append(list, i)
 		}
 	}
@@ -459,7 +464,8 @@ func (m *Memory) Remove(_ context.Context, kind, key string) (bool, error) {
 }
 
 // Change implements [Records].
-func (m *Memory) Change(_ context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+func (m *Memory) Change(_ context.Context, kind, key string,
+	change func(json.RawMessage) (json.RawMessage, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name := [2]string{kind, key}

@@ -312,12 +312,14 @@ func (v *Supervisor) Stop(ctx context.Context, list []session.Await) {
 		m := message.Mail{
 			Kind: message.KindStop, To: a.Session,
 			Message: message.Message{
-				Agent: route.Agent(a.Session), Text: message.Stop, IdempotencyKey: message.ShortKey("stop-" + string(a.Session)),
+				Agent: route.Agent(a.Session), Text: message.Stop,
+				IdempotencyKey: message.ShortKey("stop-" + string(a.Session)),
 			},
 		}
 		if err := v.config.Inbox.Submit(context.WithoutCancel(ctx), a.Session, m); err != nil &&
 			!errors.Is(err, message.ErrKeyReused) {
-			v.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
+			v.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error",
+				err)
 		}
 		v.config.Box.Stops.Elsewhere(a.Session)
 	}
@@ -340,7 +342,8 @@ func (v *Supervisor) Expire(ctx context.Context) error {
 				continue
 			}
 			sub, loading := v.config.Store.Load(ctx, a.Session, 1)
-			waiting, looking := v.config.Store.Items(ctx, store.ItemFilter{Session: a.Session, State: store.Waiting, Limit: 1})
+			waiting, looking := v.config.Store.Items(ctx,
+				store.ItemFilter{Session: a.Session, State: store.Waiting, Limit: 1})
 			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
 				continue
 			}
@@ -429,7 +432,8 @@ func (v *Supervisor) ask(ctx context.Context, o *message.Origin, key session.Key
 	for i := range list {
 		list[i].Language = asked.Language
 	}
-	text := phrase.In(asked.Language, "The sub-agent %s asks (its task: %s)", o.ID, o.Title) + "\n" + approval.Text(list)
+	text := phrase.In(asked.Language, "The sub-agent %s asks (its task: %s)", o.ID, o.Title) + "\n" +
+		approval.Text(list)
 	m := message.Mail{
 		Kind: message.KindNotice, Notice: text,
 		Message: message.Message{Agent: o.Within[0].Agent, IdempotencyKey: "notice-" + list[0].ID},

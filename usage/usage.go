@@ -78,7 +78,8 @@ var values = []struct {
 }{
 	{regexp.MustCompile(`(?i)((?:\b(?:pass(?:word|phrase|wd|code)?|pwd|pin|secret|token|credentials?|api[ _-]?key)|密码|口令|密钥|令牌)\s*(?:\bis\b|[=:：]|是|为)\s*)\S+`), "$1"},
 	{regexp.MustCompile(`(?i)\bbearer\s+\S+`), " "},
-	{regexp.MustCompile(`[\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}._%+'-]+@[\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}._-]+`), " "},
+	{regexp.MustCompile(`[\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}._%+'-]+@[\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}._-]+`),
+		" "},
 	{regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[\w./?&=%#~:@!$*+,;()\[\]-]+`), " "},
 	{regexp.MustCompile(`[A-Za-z0-9_+/=.-]{12,}`), ""}, // only those with a digit, see Clean
 	{regexp.MustCompile(`\+?\p{Nd}[\p{Nd} .,()/:-]+\p{Nd}|\p{Nd}{2,}`), " "},

@@ -27,7 +27,8 @@ func (p *Plan) Begin(input, target string, params map[string]string) *session.Fl
 		return &session.Flow{Workflow: p.Name, Input: cut(input), Target: target, Params: params}
 	}
 	first := p.Phases[0].Name
-	return &session.Flow{Workflow: p.Name, Phase: first, Input: cut(input), Target: target, Params: params, Visits: map[string]int{first: 1}, Path: []session.Switch{{To: first}}}
+	return &session.Flow{Workflow: p.Name, Phase: first, Input: cut(input), Target: target, Params: params,
+		Visits: map[string]int{first: 1}, Path: []session.Switch{{To: first}}}
 }
 
 // Observe adds the result of a tool's call to the evidence. One whose outcome is not known
@@ -184,8 +185,9 @@ func facts(f *session.Flow, finish *Finish) map[string]any {
 	return map[string]any{
 		"input": f.Input, "target": f.Target, "params": f.Params, "phase": f.Phase,
 		"finished": finish != nil, "next": said.Next, "summary": cut(said.Summary),
-		"round": f.Round, "visit": f.Visits[f.Phase], "calls": f.Calls, "failures": f.Failures, "tokens": f.Tokens, "visits": f.Visits,
-		"reply": f.Reply, "files": f.Files, "results": values(f.Results), "earlier": values(f.Earlier),
+		"round": f.Round, "visit": f.Visits[f.Phase], "calls": f.Calls, "failures": f.Failures, "tokens": f.Tokens,
+		"visits": f.Visits,
+		"reply":  f.Reply, "files": f.Files, "results": values(f.Results), "earlier": values(f.Earlier),
 	}
 }
 

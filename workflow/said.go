@@ -36,7 +36,8 @@ func Place(lang string, f *session.Flow) string {
 	case !f.Runs():
 		return ""
 	case f.Skill != "":
-		return " " + phrase.In(lang, "The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase)
+		return " " + phrase.In(lang, "The workflow %s is in the phase %s and keeps to this skill, as a person chose.",
+			f.Workflow, f.Phase)
 	}
 	return " " + phrase.In(lang, "It belongs to the phase %s of the workflow %s.", f.Phase, f.Workflow)
 }

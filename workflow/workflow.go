@@ -115,13 +115,16 @@ type Limits struct {
 
 // Variables lists what conditions may read.
 func Variables() []rules.Variable {
-	result := map[string]rules.ValueKind{"count": rules.Number, "failures": rules.Number, "failed": rules.Truth, "text": rules.Text, "data": rules.Values}
+	result := map[string]rules.ValueKind{"count": rules.Number, "failures": rules.Number, "failed": rules.Truth,
+		"text": rules.Text, "data": rules.Values}
 	file := map[string]rules.ValueKind{"size": rules.Number, "text": rules.Text, "data": rules.Values}
 	return []rules.Variable{
-		{Name: "input", Kind: rules.Text}, {Name: "target", Kind: rules.Text}, {Name: "params", Kind: rules.TextMap}, {Name: "phase", Kind: rules.Text},
+		{Name: "input", Kind: rules.Text}, {Name: "target", Kind: rules.Text}, {Name: "params", Kind: rules.TextMap},
+		{Name: "phase", Kind: rules.Text},
 		{Name: "finished", Kind: rules.Truth}, {Name: "next", Kind: rules.Text}, {Name: "summary", Kind: rules.Text},
 		{Name: "round", Kind: rules.Number}, {Name: "visit", Kind: rules.Number}, {Name: "calls", Kind: rules.Number},
-		{Name: "failures", Kind: rules.Number}, {Name: "tokens", Kind: rules.Number}, {Name: "visits", Kind: rules.Numbers},
+		{Name: "failures", Kind: rules.Number}, {Name: "tokens", Kind: rules.Number},
+		{Name: "visits", Kind: rules.Numbers},
 		{Name: "reply", Kind: rules.Text}, {Name: "files", Kind: rules.Texts},
 		{Name: "results", Kind: rules.Values, Fields: result}, {Name: "earlier", Kind: rules.Values, Fields: result},
 		{Name: "disk", Kind: rules.Names, Fields: file},
@@ -184,7 +187,8 @@ func compile(w Workflow, conditions *rules.Conditions) (*Plan, error) {
 	case len(w.Phases) == 0:
 		return nil, wrong(w.Place, "the workflow %s has no phases; it needs at least one", w.Name)
 	case len(w.Phases) > MaxPhases:
-		return nil, wrong(w.Place, "the workflow %s has %d phases, at most %d are allowed", w.Name, len(w.Phases), MaxPhases)
+		return nil, wrong(w.Place, "the workflow %s has %d phases, at most %d are allowed", w.Name, len(w.Phases),
+			MaxPhases)
 	}
 	if err := w.Limits.check(w.Place, "the workflow "+w.Name); err != nil {
 		return nil, err
@@ -204,7 +208,8 @@ func compile(w Workflow, conditions *rules.Conditions) (*Plan, error) {
 		case len(ph.Instructions) > MaxInstructions:
 			return nil, wrong(at, "the instructions of the phase %s have %d bytes, at most %d are allowed; put more into a skill", ph.Name, len(ph.Instructions), MaxInstructions)
 		case len(ph.Next) > MaxNext:
-			return nil, wrong(at, "the phase %s names %d ways on, at most %d are allowed", ph.Name, len(ph.Next), MaxNext)
+			return nil, wrong(at, "the phase %s names %d ways on, at most %d are allowed", ph.Name, len(ph.Next),
+				MaxNext)
 		case len(ph.Next) == 0 && ph.Otherwise == "":
 			return nil, wrong(at, "the phase %s never ends: it needs next, as in [{to: done}]", ph.Name)
 		}
@@ -216,7 +221,8 @@ func compile(w Workflow, conditions *rules.Conditions) (*Plan, error) {
 	targets = append(targets, Done, Failed)
 	for _, ph := range p.Phases {
 		for _, n := range ph.Next {
-			if err := known(n.To, targets, place(n.Place, ph.Place, w.Place), "next of the phase "+ph.Name); err != nil {
+			if err := known(n.To, targets, place(n.Place, ph.Place, w.Place),
+				"next of the phase "+ph.Name); err != nil {
 				return nil, err
 			}
 			at := place(n.WhenPlace, n.Place, ph.Place, w.Place)
@@ -227,13 +233,15 @@ func compile(w Workflow, conditions *rules.Conditions) (*Plan, error) {
 			asked, _ := c.Names("visits")
 			for _, name := range asked {
 				if names := targets[:len(p.Phases)]; !slices.Contains(names, name) {
-					return nil, wrong(at, "the condition reads visits.%s, and there is no such phase%s", name, nearest.Hint(name, slices.Values(names)))
+					return nil, wrong(at, "the condition reads visits.%s, and there is no such phase%s", name,
+						nearest.Hint(name, slices.Values(names)))
 				}
 			}
 			p.conditions[ph.Name] = append(p.conditions[ph.Name], c)
 		}
 		if ph.Otherwise != "" {
-			if err := known(ph.Otherwise, targets, place(ph.Place, w.Place), "otherwise of the phase "+ph.Name); err != nil {
+			if err := known(ph.Otherwise, targets, place(ph.Place, w.Place),
+				"otherwise of the phase "+ph.Name); err != nil {
 				return nil, err
 			}
 		}

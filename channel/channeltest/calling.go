@@ -35,7 +35,8 @@ func byName(t *testing.T, p Platform) {
 	h := newHosted(t, c.Traits().Platform)
 	host, _ := h.host(t, c, name)
 	group := channel.Incoming{
-		From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}, At: channel.Address{Chat: "-100"}, Group: true, Mentioned: true,
+		From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}, At: channel.Address{Chat: "-100"}, Group: true,
+		Mentioned: true,
 	}
 	group.Text = "hello there"
 	p.Say(t, group)
@@ -62,7 +63,8 @@ func byName(t *testing.T, p Platform) {
 	if at, err := host.Chat(t.Context(), "account:"+absent); err == nil {
 		t.Errorf("a chat that is not there: %+v", at)
 	}
-	if _, _, err := host.Place(t.Context(), "account", absent); err == nil || !strings.Contains(err.Error(), "names no chat") {
+	if _, _, err := host.Place(t.Context(), "account", absent); err == nil ||
+		!strings.Contains(err.Error(), "names no chat") {
 		t.Errorf("an agent that writes to any chat learns: %v", err)
 	}
 	if list := host.States()[0].Unknown; len(list) != 1 || !strings.Contains(list[0], absent) {

@@ -177,7 +177,8 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		p, _, in := begin(t)
 		id := p.Say(t, say(direct, "hello, 你好"))
 		got := in.next(t)
-		if person, _ := names(p); got.Text != "hello, 你好" || got.Group || got.From.ID != person || got.From.Bot || got.At.Chat == "" {
+		if person, _ := names(p); got.Text != "hello, 你好" || got.Group || got.From.ID != person || got.From.Bot ||
+			got.At.Chat == "" {
 			t.Errorf("got %+v", got)
 		}
 		if id != "" && got.ID != id {
@@ -196,7 +197,8 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		named.Mentioned = true
 		p.Say(t, named)
 		first, second := in.next(t), in.next(t)
-		if _, place := names(p); first.Text != "to nobody" || !first.Group || first.Mentioned || first.At.Chat != place {
+		if _, place := names(p); first.Text != "to nobody" || !first.Group || first.Mentioned ||
+			first.At.Chat != place {
 			t.Errorf("first: %+v", first)
 		}
 		if strings.TrimSpace(second.Text) != "to you" || !second.Group || !second.Mentioned {
@@ -228,11 +230,13 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		p, c, in := begin(t)
 		p.Say(t, say(direct, "a question"))
 		at := in.next(t).At
-		id, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "**An** answer: `a_b*c` <tag> & 1 < 2, 好", Key: "k1"})
+		id, err := c.Send(t.Context(),
+			channel.Outgoing{To: at, Text: "**An** answer: `a_b*c` <tag> & 1 < 2, 好", Key: "k1"})
 		if err != nil || id == "" {
 			t.Fatalf("Send: %q, %v", id, err)
 		}
-		if seen := p.Seen(t, direct.At.Chat); len(seen) != 1 || !strings.Contains(seen[0], "An") || !strings.Contains(seen[0], "a_b*c") || !strings.Contains(seen[0], "<tag> & 1 < 2, 好") {
+		if seen := p.Seen(t, direct.At.Chat); len(seen) != 1 || !strings.Contains(seen[0], "An") ||
+			!strings.Contains(seen[0], "a_b*c") || !strings.Contains(seen[0], "<tag> & 1 < 2, 好") {
 			t.Errorf("seen: %q", seen)
 		}
 	})
@@ -246,7 +250,8 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		p.Say(t, say(direct, "a chart, please"))
 		to := in.next(t).At
 		file := chat.File{Name: "chart 图.txt", MediaType: "text/plain", Data: []byte("1, 2, 3")}
-		if id, err := c.Send(t.Context(), channel.Outgoing{To: to, Files: []chat.File{file}, Key: "k1"}); err != nil || id == "" {
+		if id, err := c.Send(t.Context(), channel.Outgoing{To: to, Files: []chat.File{file}, Key: "k1"}); err != nil ||
+			id == "" {
 			t.Errorf("Send: %q, %v", id, err)
 		}
 		if _, err := c.Send(t.Context(), channel.Outgoing{To: to, Text: "that was it", Key: "k2"}); err != nil {
@@ -268,13 +273,16 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 		if length == nil {
 			length = utf8.RuneCountInString
 		}
-		most := sort.Search(traits.MaxText, func(n int) bool { return length(strings.Repeat("words ", n+1)) > traits.MaxText })
+		most := sort.Search(traits.MaxText,
+			func(n int) bool { return length(strings.Repeat("words ", n+1)) > traits.MaxText })
 		text := strings.Repeat("words ", most)
 		p.Say(t, say(direct, "much, please"))
-		if _, err := c.Send(t.Context(), channel.Outgoing{To: in.next(t).At, Text: strings.TrimSpace(text), Key: "k1"}); err != nil {
+		if _, err := c.Send(t.Context(),
+			channel.Outgoing{To: in.next(t).At, Text: strings.TrimSpace(text), Key: "k1"}); err != nil {
 			t.Fatal(err)
 		}
-		if seen := strings.Join(p.Seen(t, direct.At.Chat), " "); strings.Count(seen, "words") != strings.Count(text, "words") {
+		if seen := strings.Join(p.Seen(t, direct.At.Chat), " "); strings.Count(seen, "words") != strings.Count(text,
+			"words") {
 			t.Errorf("%d of %d words were seen", strings.Count(seen, "words"), strings.Count(text, "words"))
 		}
 	})
@@ -323,12 +331,14 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 			return err
 		}
 		var limited *channel.Limited
-		if err := send(Away); err == nil || errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) || errors.As(err, &limited) {
+		if err := send(Away); err == nil || errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) ||
+			errors.As(err, &limited) {
 			t.Errorf("away: %v", err)
 		}
 		if _, ok := p.(Steady); ok {
 			t.Log("the platform is never busy")
-		} else if err := send(Busy); !errors.As(err, &limited) || limited.After < 6*time.Second || limited.After > 8*time.Second {
+		} else if err := send(Busy); !errors.As(err, &limited) || limited.After < 6*time.Second ||
+			limited.After > 8*time.Second {
 			t.Errorf("busy: %v", err)
 		}
 		if _, ok := p.(Picky); ok {

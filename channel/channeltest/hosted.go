@@ -83,7 +83,8 @@ func (o *obedient) Stream(_ context.Context, r model.Request) iter.Seq2[model.Ev
 			for _, name := range strings.Fields(list) {
 				through, _ := json.Marshal(map[string]any{"name": name, "arguments": struct{}{}})
 				if !yield(model.Event{Call: &chat.Call{ID: name, Name: name, Arguments: json.RawMessage(`{}`)}}, nil) ||
-					name != asking && !yield(model.Event{Call: &chat.Call{ID: "through-" + name, Name: "call_tool", Arguments: through}}, nil) {
+					name != asking && !yield(model.Event{Call: &chat.Call{ID: "through-" + name, Name: "call_tool",
+						Arguments: through}}, nil) {
 					return
 				}
 			}
@@ -100,13 +101,15 @@ func (o *obedient) Stream(_ context.Context, r model.Request) iter.Seq2[model.Ev
 }
 
 func newHosted(t *testing.T, platform string) *hosted {
-	h := &hosted{Registry: catalog.NewRegistry(nil), kept: &store.Memory{}, model: &obedient{results: map[string]string{}}}
+	h := &hosted{Registry: catalog.NewRegistry(nil), kept: &store.Memory{},
+		model: &obedient{results: map[string]string{}}}
 	for name, seen := range map[string]func(chat.Facts) bool{
 		"opening_hours": func(f chat.Facts) bool { return f.Channel == platform && f.Attrs["account"] == "account" },
 		asking:          func(chat.Facts) bool { return true },
 		"secret_keys":   func(f chat.Facts) bool { return f.Channel != platform || slices.Contains(f.Roles, "boss") },
 	} {
-		err := h.RegisterWithFilter(tool.Func(tool.Definition{Name: name, Description: "Does something.", Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
+		err := h.RegisterWithFilter(tool.Func(tool.Definition{Name: name, Description: "Does something.",
+			Risk: tool.Read}, func(context.Context, struct{}) (string, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.ran = append(h.ran, name)
@@ -142,7 +145,10 @@ func (h *hosted) host(t *testing.T, c channel.Channel, groups ...string) (_ *cha
 		}
 		return rules.Decision{Effect: rules.Allow}
 	}
-	config.Approvers = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} } // whoever asked
+	config.Approvers = func(context.Context,
+		rules.Attempt) rules.Decision {
+		return rules.Decision{Effect: rules.Ask}
+	} // whoever asked
 	e, err := engine.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +198,8 @@ func shows(t *testing.T, p Platform, chat, text string) []string {
 // runHosted is the part of the suite in which a channel runs in a host.
 func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 	say := func(t *testing.T, p Platform, text string) {
-		p.Say(t, channel.Incoming{From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}, At: channel.Address{Chat: "4711"}, Text: text})
+		p.Say(t, channel.Incoming{From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"},
+			At: channel.Address{Chat: "4711"}, Text: text})
 	}
 	t.Run("hidden tools", func(t *testing.T) {
 		t.Parallel()
@@ -212,7 +219,8 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 			person = "account/" + person
 		}
 		for _, f := range h.facts {
-			if f.Channel != c.Traits().Platform || f.Chat == "" || f.Attrs["account"] != "account" || f.Attrs["chat_kind"] != "direct" || f.User != person || len(f.Roles) > 0 {
+			if f.Channel != c.Traits().Platform || f.Chat == "" || f.Attrs["account"] != "account" ||
+				f.Attrs["chat_kind"] != "direct" || f.User != person || len(f.Roles) > 0 {
 				t.Errorf("rules read %+v", f)
 			}
 		}
@@ -239,14 +247,16 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 		c := p.Channel(t)
 		h := newHosted(t, c.Traits().Platform)
 		stop := h.run(t, c)
-		p.Say(t, channel.Incoming{From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}, At: channel.Address{Chat: "-100"}, Group: true, Mentioned: true, Text: "call " + asking})
+		p.Say(t, channel.Incoming{From: channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"},
+			At: channel.Address{Chat: "-100"}, Group: true, Mentioned: true, Text: "call " + asking})
 		shows(t, p, "-100", "needs an approval")
 		pressing.Press(t, "4712", "-100", "Approve")
 		shows(t, p, "-100", "your answer does not count")
 		stop()
 		h.run(t, p.Channel(t)) // which does not remember the buttons
 		pressing.Press(t, "4712", "-100", "Deny")
-		for deadline := time.Now().Add(patience); strings.Count(strings.Join(shows(t, p, "-100", ""), ""), "does not count") < 2; <-time.After(5 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); strings.Count(strings.Join(shows(t, p, "-100", ""), ""),
+			"does not count") < 2; <-time.After(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("the second press has no answer: %q", p.Seen(t, "-100"))
 			}

@@ -124,7 +124,8 @@ func (l *limits) note(route, resource string, a *platform.Answer, limited *chann
 	}
 	key := l.bucket(route, resource)
 	if limited == nil {
-		if after, ok := platform.RetryAfter(a.Header.Get("X-RateLimit-Reset-After")); ok && a.Header.Get("X-RateLimit-Remaining") == "0" {
+		if after, ok := platform.RetryAfter(a.Header.Get("X-RateLimit-Reset-After")); ok &&
+			a.Header.Get("X-RateLimit-Remaining") == "0" {
 			l.rest(key, after)
 		}
 		return

@@ -98,7 +98,8 @@ var (
 // New checks a configuration. It connects to nothing.
 func New(config Config) (*Channel, error) {
 	token := strings.TrimSpace(strings.TrimPrefix(config.Token, "Bot "))
-	if parts := strings.Split(token, "."); len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(token, " \t\r\n") {
+	if parts := strings.Split(token, "."); len(parts) != 3 || slices.Contains(parts, "") ||
+		strings.ContainsAny(token, " \t\r\n") {
 		return nil, errors.New("discord: token is not the token of a bot: copy it in the Developer Portal from the application's page Bot, behind Reset Token")
 	}
 	api, err := platform.New(platform.Config{

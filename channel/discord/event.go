@@ -133,7 +133,8 @@ func (c *Channel) readMessage(self *account, data []byte) (*arrival, error) {
 	a := &arrival{
 		channel: m.Channel, guild: m.Guild, kind: -1, mentions: m.Roles, files: m.Files, edit: m.Edited,
 		Incoming: channel.Incoming{
-			ID: m.ID, From: sender(m.Author, m.Member), At: channel.Address{Chat: m.Channel, Message: m.ID}, Group: m.Guild != "", Time: m.Time,
+			ID: m.ID, From: sender(m.Author, m.Member), At: channel.Address{Chat: m.Channel, Message: m.ID},
+			Group: m.Guild != "", Time: m.Time,
 		},
 	}
 	a.From.Bot = a.From.Bot || m.Webhook != ""
@@ -279,10 +280,12 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 	if i.Member != nil {
 		i.User = &i.Member.User
 	}
-	if !snowflake(i.ID) || i.Token == "" || len(i.Token) > 1000 || !snowflake(i.ChannelID) || i.User == nil || !snowflake(i.User.ID) || i.Guild != "" && !snowflake(i.Guild) {
+	if !snowflake(i.ID) || i.Token == "" || len(i.Token) > 1000 || !snowflake(i.ChannelID) || i.User == nil ||
+		!snowflake(i.User.ID) || i.Guild != "" && !snowflake(i.Guild) {
 		return nil, errors.New("an interaction has no ID, token, channel or user")
 	}
-	if i.Context != nil && *i.Context == elsewhere || i.Guild == "" && i.Channel.Type != nil && *i.Channel.Type == kindGroup {
+	if i.Context != nil && *i.Context == elsewhere ||
+		i.Guild == "" && i.Channel.Type != nil && *i.Channel.Type == kindGroup {
 		return nil, nil // the answer could not be sent there
 	}
 	var d struct {
@@ -302,7 +305,8 @@ func (c *Channel) readInteraction(self *account, data []byte) (*arrival, error) 
 		channel: i.ChannelID, guild: i.Guild, kind: -1, parent: i.Channel.Parent,
 		answer: &promise{id: i.ID, token: i.Token, app: i.App, until: time.Now().Add(promiseTime)},
 		Incoming: channel.Incoming{
-			From: sender(*i.User, i.Member), At: channel.Address{Chat: i.ChannelID}, Group: i.Guild != "", Mentioned: i.Guild != "", Time: created(i.ID),
+			From: sender(*i.User, i.Member), At: channel.Address{Chat: i.ChannelID}, Group: i.Guild != "",
+			Mentioned: i.Guild != "", Time: created(i.ID),
 		},
 	}
 	if i.Channel.Type != nil {

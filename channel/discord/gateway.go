@@ -84,7 +84,8 @@ func (c *Channel) gateway(ctx context.Context, begins bool) (string, error) {
 	}
 	if l := answer.Limit; begins && l.Total > 0 && l.Remaining <= 0 {
 		after := time.Duration(min(max(l.ResetAfter, 0), (24*time.Hour).Milliseconds())) * time.Millisecond
-		return "", &channel.Limited{After: after, Err: fmt.Errorf("discord: the bot has begun its %d sessions of today", l.Total)}
+		return "", &channel.Limited{After: after,
+			Err: fmt.Errorf("discord: the bot has begun its %d sessions of today", l.Total)}
 	}
 	return answer.URL, nil
 }
@@ -222,7 +223,8 @@ func (k *connection) read(ctx context.Context) (frame, error) {
 	}
 	f, err := parseFrame(data)
 	if err != nil {
-		k.log.WarnContext(ctx, "discord sent a message that is not as expected, and is left out", "bytes", len(data), "error", err)
+		k.log.WarnContext(ctx, "discord sent a message that is not as expected, and is left out", "bytes", len(data),
+			"error", err)
 		return frame{Op: -1}, nil
 	}
 	return f, nil
@@ -321,7 +323,8 @@ func (k *connection) dispatch(ctx context.Context, end context.CancelCauseFunc, 
 			User    user
 			App     struct{ ID string } `json:"application"`
 		}
-		if err := json.Unmarshal(f.Data, &ready); err != nil || ready.Session == "" || !snowflake(ready.User.ID) || !snowflake(ready.App.ID) {
+		if err := json.Unmarshal(f.Data, &ready); err != nil || ready.Session == "" || !snowflake(ready.User.ID) ||
+			!snowflake(ready.App.ID) {
 			return errors.New("discord: the Gateway's READY names no session, user and application")
 		}
 		k.last = resumable{id: ready.Session, url: ready.URL}

@@ -54,7 +54,8 @@ func (s *session) acknowledge(ctx context.Context, a *arrival) {
 	if a.answer == nil {
 		return
 	}
-	err := s.call(ctx, "POST", "interactions/{}/{}/callback", []string{a.answer.id, a.answer.token}, map[string]any{"type": a.answer.kind}, nil)
+	err := s.call(ctx, "POST", "interactions/{}/{}/callback", []string{a.answer.id, a.answer.token},
+		map[string]any{"type": a.answer.kind}, nil)
 	switch {
 	case platform.Fails(err, alreadyAnswered): // it arrives again
 		if _, known := s.waiting.Get(a.ID); known {
@@ -116,7 +117,8 @@ var none = map[string]any{"parse": []string{}, "replied_user": false}
 
 // fulfil sends a message as the answer to a command, in the place of what announces it. It
 // returns no ID if the message is to be sent on its own.
-func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
+func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, body map[string]any,
+	files []chat.File) (string, error) {
 	p, ok := c.waiting.Get(to.Message)
 	if !ok || !p.claim(key) {
 		return "", nil
@@ -129,7 +131,8 @@ func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, bo
 }
 
 // write calls a route that writes a message, and returns its ID.
-func (c *Channel) write(ctx context.Context, method, route string, args []string, message map[string]any, files []chat.File) (string, error) {
+func (c *Channel) write(ctx context.Context, method, route string, args []string, message map[string]any,
+	files []chat.File) (string, error) {
 	var body any = message
 	if len(files) > 0 {
 		f, err := form(message, files)
@@ -215,7 +218,8 @@ func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error
 			"type": 1, "name": strings.ToLower(command.Name), "description": string(about[:min(len(about), help)]),
 			"integration_types": []int{0}, "contexts": []int{0, 1},
 			"description_localizations": localized(command.Help, help),
-			"options": []map[string]any{{"type": 3, "name": option, "description": following, "required": false, "max_length": maxText,
+			"options": []map[string]any{{"type": 3, "name": option, "description": following, "required": false,
+				"max_length":                maxText,
 				"description_localizations": localized(following, help)}},
 		})
 	}

@@ -138,7 +138,8 @@ func (c *Channel) guild(ctx context.Context, id string) (g guild, known bool) {
 	}
 	err := c.call(ctx, "GET", "guilds/{}", []string{id}, nil, &answer)
 	if err != nil || answer.ID != id {
-		c.log.WarnContext(ctx, "discord tells nothing about a server, whose people have no roles", "guild", id, "error", err)
+		c.log.WarnContext(ctx, "discord tells nothing about a server, whose people have no roles", "guild", id, "error",
+			err)
 		return guild{}, false
 	}
 	g = guild{owner: answer.Owner, roles: map[string]int64{}}

@@ -28,7 +28,8 @@ func (c *Channel) Tools() []tool.Tool {
 }
 
 func (c *Channel) poll(ctx context.Context, in pollInput) (chat.Result, error) {
-	to, err := platform.Here(ctx, Platform, func(at channel.Address) bool { return snowflake(cmp.Or(at.Thread, at.Chat)) })
+	to, err := platform.Here(ctx, Platform,
+		func(at channel.Address) bool { return snowflake(cmp.Or(at.Thread, at.Chat)) })
 	if err != nil {
 		return chat.Result{}, err
 	}
@@ -44,7 +45,8 @@ func (c *Channel) poll(ctx context.Context, in pollInput) (chat.Result, error) {
 	}
 	id, err := c.write(ctx, "POST", "channels/{}/messages", []string{cmp.Or(to.Thread, to.Chat)}, map[string]any{
 		"allowed_mentions": none, "poll": map[string]any{
-			"question": map[string]any{"text": in.Question}, "answers": answers, "allow_multiselect": in.Multiple, "duration": cmp.Or(in.Hours, 24),
+			"question": map[string]any{"text": in.Question}, "answers": answers, "allow_multiselect": in.Multiple,
+			"duration": cmp.Or(in.Hours, 24),
 		},
 	}, nil)
 	if err != nil {

@@ -25,7 +25,9 @@ func automatic(h message.Header, from, subject string) string {
 	case h.Has("Auto-Submitted") && !has("Auto-Submitted", "no"), has("Precedence",
 		"auto_reply"), has("X-Precedence", "auto_reply"),
 		strings.Contains(strings.ToLower(h.Get("X-POST-MessageClass")), "autoresponder"),
-		has("Preference", "auto_reply"), has("Delivered-To", "autoresponder"), slices.ContainsFunc(answering, func(field string) bool { return h.Has(field) && !has(field, "no", "false", "0") }):
+		has("Preference", "auto_reply"), has("Delivered-To", "autoresponder"),
+		slices.ContainsFunc(answering,
+			func(field string) bool { return h.Has(field) && !has(field, "no", "false", "0") }):
 		return "it was sent automatically"
 	case has("Precedence", "bulk", "list", "junk"), has("X-Precedence", "bulk", "list", "junk"),
 		slices.ContainsFunc(lists, h.Has),
@@ -60,7 +62,8 @@ var (
 	subjects = []string{
 		"automatic reply", "automatic response", "automated reply", "automated response", "auto reply",
 		"auto-reply", "autoreply",
-		"auto response", "auto-response", "out of office", "out of office autoreply", "out of the office", "out-of-office", "ooo",
+		"auto response", "auto-response", "out of office", "out of office autoreply", "out of the office",
+		"out-of-office", "ooo",
 		"vacation reply",
 		"away from my mail", "undeliverable", "undelivered mail returned to sender",
 		"delivery status notification", "delivery status notification (failure", "delivery status notification (delay",
@@ -81,14 +84,18 @@ var (
 		"răspuns automat",
 		"αυτόματη απάντηση", "תשובה אוטומטית", "رد تلقائي", "الرد التلقائي", "trả lời tự động",
 		"thư trả lời tự động", "balasan otomatis",
-		"ตอบกลับอัตโนมัติ", "自动回复", "自动答复", "自动应答", "自動回覆", "自動答覆", "自動回复", "外出自动回复", "系统退信", "退信",
+		"ตอบกลับอัตโนมัติ", "自动回复", "自动答复", "自动应答", "自動回覆", "自動答覆", "自動回复", "外出自动回复",
+		"系统退信", "退信",
 		"automatski odgovor", "автоматичен отговор", "samodejni odgovor", "automatinis atsakymas",
 		"automātiska atbilde", "automaatvastus", "resposta automàtica", "स्वचालित उत्तर", "message d'absence",
 		"ausência temporária",
-		"自動応答", "自動返信", "不在通知", "不在連絡", "자동 회신", "자동회신", "자동 응답", "자동응답", "부재중", "부재 중",
-		"부재중 자동응답", "부재중 자동 응답", "phản hồi tự động", "balasan automatik", "תגובה אוטומטית", "מענה אוטומטי",
+		"自動応答", "自動返信", "不在通知", "不在連絡", "자동 회신", "자동회신", "자동 응답", "자동응답", "부재중",
+		"부재 중",
+		"부재중 자동응답", "부재중 자동 응답", "phản hồi tự động", "balasan automatik", "תגובה אוטומטית",
+		"מענה אוטומטי",
 		"sjálfvirkt svar", "automaatne vastus", "mesaj automat", "urlaubsabwesenheit", "ferienabwesenheit",
-		"abwesenheitsmeldung", "abwesenheitsassistent", "nicht zustellbar", "afwezigheid", "onbestelbaar", "no entregado",
+		"abwesenheitsmeldung", "abwesenheitsassistent", "nicht zustellbar", "afwezigheid", "onbestelbaar",
+		"no entregado",
 		"nieobecność", "poza biurem", "mimo kancelář", "nepřítomnost", "离开办公室", "休假自动回复", "退信通知", "不在",
 		"不在のお知らせ", "不在のご連絡", "配信不能", "배달 실패", "недоставленное сообщение", "нет на месте",
 	}

@@ -61,7 +61,8 @@ func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([
 	}
 	h.SetSubject(reply(o.subject, phrase.In(lang, "Message from %s", cmp.Or(c.self.Name, c.self.Address))))
 	references := o.references
-	if len(references) == 0 && m.To.Thread != "" && m.To.Thread != o.messageID && !strings.HasPrefix(m.To.Thread, "hash-") {
+	if len(references) == 0 && m.To.Thread != "" && m.To.Thread != o.messageID &&
+		!strings.HasPrefix(m.To.Thread, "hash-") {
 		references = []string{m.To.Thread}
 	}
 	if o.messageID != "" {

@@ -130,7 +130,8 @@ func New(c Config) (*Channel, error) {
 	self, err := mail.ParseAddress(c.Address)
 	switch {
 	case err != nil || !validAddress(self.Address):
-		return nil, fmt.Errorf("%q is no mail address: write helper@example.org, or \"Helper <helper@example.org>\"", c.Address)
+		return nil, fmt.Errorf("%q is no mail address: write helper@example.org, or \"Helper <helper@example.org>\"",
+			c.Address)
 	case rest != "":
 		return nil, errors.New("the URL of the SMTP server has a path, which means nothing")
 	case c.AuthServ == "" && !c.Unproven:
@@ -156,8 +157,10 @@ func New(c Config) (*Channel, error) {
 // parseServer reads the URL of a server, whose scheme says how it is encrypted.
 func parseServer(text, scheme, port, securePort string) (server, string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != scheme && u.Scheme != scheme+"s" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return server{}, "", fmt.Errorf("the URL of the %s server is %ss:// and its name, without a user or password", strings.ToUpper(scheme), scheme)
+	if err != nil || u.Scheme != scheme && u.Scheme != scheme+"s" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return server{}, "", fmt.Errorf("the URL of the %s server is %ss:// and its name, without a user or password",
+			strings.ToUpper(scheme), scheme)
 	}
 	s := server{name: u.Hostname(), tls: u.Scheme != scheme}
 	ip := net.ParseIP(s.name)

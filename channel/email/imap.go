@@ -219,7 +219,8 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 	why := ""
 	switch {
 	case err != nil:
-		s.c.log.WarnContext(ctx, "a mail stays unread, because it cannot be answered", "uid", uint32(uid), "reason", err)
+		s.c.log.WarnContext(ctx, "a mail stays unread, because it cannot be answered", "uid", uint32(uid), "reason",
+			err)
 		return nil
 	default:
 		why = s.c.unwanted(h)
@@ -257,7 +258,8 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 		s.c.taken.Put(h.id+" "+h.from.Address, struct{}{})
 	}
 	defer s.within(step)()
-	return s.client.Store(imap.UIDSetNum(uid), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
+	return s.client.Store(imap.UIDSetNum(uid),
+		&imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
 }
 
 // fetch returns the first bytes of a mail or of its header, and when it arrived. Without
@@ -265,7 +267,8 @@ func (s *session) one(ctx context.Context, uid imap.UID, in channel.Receiver) er
 func (s *session) fetch(uid imap.UID, part imap.PartSpecifier, most int64) ([]byte, time.Time, error) {
 	defer s.within(transfer)()
 	section := &imap.FetchItemBodySection{Specifier: part, Peek: true, Partial: &imap.SectionPartial{Size: most}}
-	found, err := s.client.Fetch(imap.UIDSetNum(uid), &imap.FetchOptions{UID: true, InternalDate: true, BodySection: []*imap.FetchItemBodySection{section}}).Collect()
+	found, err := s.client.Fetch(imap.UIDSetNum(uid),
+		&imap.FetchOptions{UID: true, InternalDate: true, BodySection: []*imap.FetchItemBodySection{section}}).Collect()
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -365,7 +368,8 @@ func (c *Channel) read(ctx context.Context, h head, raw []byte) (text string, fi
 // forwards reports whether a subject is that of a mail that somebody passes on.
 func forwards(subject string) bool {
 	for _, begin := range []string{
-		"fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "vb:", "vs:", "pd:", "doorst:", "转发:", "转发：", "轉寄:", "轉寄：",
+		"fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "vb:", "vs:", "pd:", "doorst:", "转发:", "转发：", "轉寄:",
+		"轉寄：",
 	} {
 		if strings.HasPrefix(strings.ToLower(subject), begin) {
 			return true
@@ -402,7 +406,8 @@ func (c *Channel) original(ctx context.Context, id string) original {
 	end := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer end()
 	stop := s.within(step)
-	found, err := s.client.UIDSearch(&imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-Id", Value: id}}}, nil).Wait()
+	found, err := s.client.UIDSearch(&imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-Id",
+		Value: id}}}, nil).Wait()
 	stop()
 	if err != nil {
 		return o

@@ -534,7 +534,8 @@ func writer(field, sender, hint string) (*mail.Address, int) {
 		if !validAddress(a.Address) {
 			return nil, 0
 		}
-		if quoted := a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'"); !quoted && !strings.Contains(a.Address, "=?") {
+		if quoted := a.Address[0] == '\'' && strings.HasSuffix(a.Address, "'"); !quoted &&
+			!strings.Contains(a.Address, "=?") {
 			a.Name = words(a.Name, "")
 			return a, len(list)
 		}
@@ -553,7 +554,8 @@ func writer(field, sender, hint string) (*mail.Address, int) {
 			add(strings.Trim(words(field[:a[0]], ""), " \t\"',;:<>"), field[a[2]:a[3]])
 		}
 	} else {
-		for _, word := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]<>", r) }) {
+		for _, word := range strings.FieldsFunc(field,
+			func(r rune) bool { return strings.ContainsRune(" \t,;()\"'[]<>", r) }) {
 			add("", word)
 		}
 	}

@@ -141,7 +141,8 @@ func messageIDs(field string) (ids []string) {
 			}
 			return r
 		}, id)
-		if id != "" && len(id) <= 500 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' }) {
+		if id != "" && len(id) <= 500 &&
+			!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' }) {
 			ids = append(ids, id)
 		}
 	}
@@ -173,7 +174,8 @@ func readBody(raw []byte, cut bool) body {
 	}
 	for _, text := range []*string{&b.text, &b.attached} {
 		if len(*text) > maxText {
-			*text = strings.ToValidUTF8((*text)[:maxText], "") + "\n\n[The rest of the mail was left out: it is too long.]"
+			*text = strings.ToValidUTF8((*text)[:maxText], "") +
+				"\n\n[The rest of the mail was left out: it is too long.]"
 		}
 	}
 	if n := len(b.files); cut && n > 0 {
@@ -244,7 +246,8 @@ func (b *body) walk(p part, depth int) (texts []piece) {
 		}
 		b.file(data, p.kind, name)
 		return []piece{{text: unreadable}}
-	case readable(p.kind, depth) && (name == "" || plain && !b.begun) && (disposition != "attachment" || plain && depth == 0):
+	case readable(p.kind, depth) && (name == "" || plain && !b.begun) &&
+		(disposition != "attachment" || plain && depth == 0):
 		text := b.read(data, p.kind == "text/html" || p.kind == "application/xhtml+xml", p.params["charset"])
 		if strings.EqualFold(p.params["format"], "flowed") && !text.html {
 			text.text = unflowed(text.text, strings.EqualFold(p.params["delsp"], "yes"))
@@ -291,7 +294,9 @@ func (b *body) winmail(data []byte, kind, name string, depth int) piece {
 
 // readable reports whether a part of a kind is meant to be read with the others, or is all of a mail.
 func readable(kind string, depth int) bool {
-	return depth == 0 && strings.HasPrefix(kind, "text/") || slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched", "text/rtf", "application/xhtml+xml"}, kind)
+	return depth == 0 && strings.HasPrefix(kind, "text/") ||
+		slices.Contains([]string{"text/plain", "text/html", "text/markdown", "text/x-markdown", "text/enriched",
+			"text/rtf", "application/xhtml+xml"}, kind)
 }
 
 // mail reads a mail that is attached.
@@ -482,5 +487,6 @@ func toMarkdown(text string) (markdown string) {
 // hides reports whether an attribute hides its element.
 func hides(a html.Attribute) bool {
 	style := strings.ToLower(strings.Join(strings.Fields(a.Val), ""))
-	return a.Key == "hidden" || a.Key == "style" && (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden"))
+	return a.Key == "hidden" || a.Key == "style" &&
+		(strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden"))
 }

@@ -145,7 +145,8 @@ func tokens(field string) (parts [][]string, err error) {
 			end()
 			parts, words = append(parts, words), nil
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			if i+1 < len(field) && strings.IndexByte(" \t\r\n=", field[i+1]) < 0 && !strings.HasSuffix(word.String(), "=") {
+			if i+1 < len(field) && strings.IndexByte(" \t\r\n=", field[i+1]) < 0 &&
+				!strings.HasSuffix(word.String(), "=") {
 				end()
 			}
 		default:

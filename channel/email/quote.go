@@ -91,7 +91,8 @@ func trailed(lines []string) ([]string, bool) {
 	}
 	if end > 0 && end < len(lines) { // Apple puts it into the quote
 		first := end + slices.IndexFunc(lines[end:], quotes)
-		if introduction.MatchString(clean(strings.TrimLeft(lines[first], "> "))) && strings.Contains(lines[first], "@") {
+		if introduction.MatchString(clean(strings.TrimLeft(lines[first], "> "))) &&
+			strings.Contains(lines[first], "@") {
 			return lines[:end], true
 		}
 	}
@@ -152,7 +153,8 @@ func divided(lines []string, i int) bool {
 	if labelled(lines, at) && (at > i || i > 0 && blank(lines[i-1])) {
 		return true
 	}
-	if barred && at+1 < len(lines) && strings.Contains(lines[at], "@") && slices.ContainsFunc(lines[at+1:min(at+4, len(lines))], clock.MatchString) {
+	if barred && at+1 < len(lines) && strings.Contains(lines[at], "@") &&
+		slices.ContainsFunc(lines[at+1:min(at+4, len(lines))], clock.MatchString) {
 		return true // a table of labels, as 163.com writes it
 	}
 	// Of the head, the sender comes first, and two more have to follow.

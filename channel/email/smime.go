@@ -9,7 +9,8 @@ import (
 // Types of the parts of S/MIME (RFC 8551), also as old programs name them.
 var (
 	sealedKinds    = []string{"application/pkcs7-mime", "application/x-pkcs7-mime"}
-	signatureKinds = []string{"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
+	signatureKinds = []string{"application/pkcs7-signature", "application/x-pkcs7-signature",
+		"application/pgp-signature"}
 )
 
 // Object identifiers of what a message of S/MIME is (RFC 5652, RFC 3274).

@@ -176,7 +176,8 @@ var (
 // senders are codes about who sends: not logged in (7.3, 7.8, 7.57), no right to the address (7.60), a
 // sender or machine that Microsoft has blocked (7.501 to 7.750), no proof of the domain (7.26).
 var senders = []string{
-	"7.3", "7.8", "7.26", "7.57", "7.60", "7.501", "7.502", "7.503", "7.508", "7.509", "7.511", "7.606", "7.703", "7.705",
+	"7.3", "7.8", "7.26", "7.57", "7.60", "7.501", "7.502", "7.503", "7.508", "7.509", "7.511", "7.606", "7.703",
+	"7.705",
 	"7.708", "7.750",
 }
 

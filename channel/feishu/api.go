@@ -75,7 +75,8 @@ func (c *Channel) fetchToken(ctx context.Context) (token string, life time.Durat
 		Expire int    `json:"expire"`
 	}
 	body := map[string]string{"app_id": c.config.AppID, "app_secret": c.config.AppSecret}
-	if err := c.api.Call(ctx, platform.Request{Path: "open-apis/auth/v3/tenant_access_token/internal", Body: body}, &got); err != nil {
+	if err := c.api.Call(ctx, platform.Request{Path: "open-apis/auth/v3/tenant_access_token/internal", Body: body},
+		&got); err != nil {
 		return "", 0, err
 	}
 	if got.Token == "" {

@@ -67,7 +67,8 @@ func messageOf(id string) string {
 // isID reports whether s is an ID of the platform with a prefix. IDs go into paths.
 func isID(s, prefix string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)
-	return ok && rest != "" && len(s) <= 256 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	return ok && rest != "" && len(s) <= 256 &&
+		strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 // read reads what the platform has delivered. It returns nil if there is nothing to hand

@@ -91,7 +91,8 @@ var (
 
 // New checks a configuration. It connects to nothing.
 func New(config Config) (*Channel, error) {
-	base, ok := map[string]string{"": "https://open.feishu.cn", "feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}[config.Region]
+	base, ok := map[string]string{"": "https://open.feishu.cn", "feishu": "https://open.feishu.cn",
+		"lark": "https://open.larksuite.com"}[config.Region]
 	switch {
 	case !strings.HasPrefix(config.AppID, "cli_"):
 		return nil, errors.New("feishu: app_id is not the ID of an app: copy the App ID, cli_, from the app's page Credentials & Basic Info (凭证与基础信息)")
@@ -113,7 +114,8 @@ func New(config Config) (*Channel, error) {
 	}
 	c := &Channel{
 		config: config, api: api, key: aesKey(config.EncryptKey), log: platform.Log(config.Log), dialect: dialect(),
-		seen: platform.NewSeen(), quoted: platform.NewSeen(), begun: recent.New[string, bool](maxPeople), sent: platform.NewSent(Platform),
+		seen: platform.NewSeen(), quoted: platform.NewSeen(), begun: recent.New[string, bool](maxPeople),
+		sent:   platform.NewSent(Platform),
 		mine:   recent.New[string, kind](maxSeen),
 		cards:  recent.NewSized[string](maxCards, func(s string) int { return len(s) }),
 		marks:  recent.New[string, string](maxPeople),
@@ -131,7 +133,8 @@ func (c *Channel) pushed() bool { return c.config.EncryptKey != "" }
 // Traits implements [channel.Channel]. The platform sends messages with the same key once
 // within an hour; later, the channel itself remembers as long as it runs.
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Direct: true, Pushed: c.pushed(), Once: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true,
+		Direct: true, Pushed: c.pushed(), Once: true}
 }
 
 // account is the bot.

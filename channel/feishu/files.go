@@ -64,7 +64,8 @@ const (
 var pictures = []string{"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff"}
 
 // documents are the types of files that it knows, by their ending; others are a stream.
-var documents = map[string]string{".pdf": "pdf", ".doc": "doc", ".docx": "doc", ".xls": "xls", ".xlsx": "xls", ".ppt": "ppt", ".pptx": "ppt"}
+var documents = map[string]string{".pdf": "pdf", ".doc": "doc", ".docx": "doc", ".xls": "xls", ".xlsx": "xls",
+	".ppt": "ppt", ".pptx": "ppt"}
 
 // upload hands a file to the platform, and returns what a message with it consists of.
 func (c *Channel) upload(ctx context.Context, f chat.File) (kind, any, error) {
@@ -80,13 +81,15 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (kind, any, error) {
 	var answer struct {
 		Key string `json:"file_key"`
 	}
-	form := map[string]string{"file_type": cmp.Or(documents[strings.ToLower(path.Ext(name))], "stream"), "file_name": name}
+	form := map[string]string{"file_type": cmp.Or(documents[strings.ToLower(path.Ext(name))], "stream"),
+		"file_name": name}
 	err := c.post(ctx, "im/v1/files", form, "file", name, f.Data, &answer)
 	return kindFile, map[string]string{"file_key": answer.Key}, err
 }
 
 // post posts a form with a file.
-func (c *Channel) post(ctx context.Context, path string, fields map[string]string, field, name string, content []byte, out any) error {
+func (c *Channel) post(ctx context.Context, path string, fields map[string]string, field, name string, content []byte,
+	out any) error {
 	var form platform.Form
 	for k, v := range fields {
 		form.Field(k, v)

@@ -78,7 +78,11 @@ func decodeFrame(b []byte) (*frame, error) {
 			f.method = v
 		case fieldHeaders:
 			texts := map[protowire.Number]string{}
-			err := fields(s, func(field protowire.Number, _ uint64, s, _ []byte) error { texts[field] = string(s); return nil })
+			err := fields(s, func(field protowire.Number, _ uint64, s,
+				_ []byte) error {
+				texts[field] = string(s)
+				return nil
+			})
 			if err != nil {
 				return err
 			}

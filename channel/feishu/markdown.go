@@ -139,4 +139,5 @@ func link(l markup.Link) string {
 }
 
 // inLink writes what would end the target of a link, or begin a tag.
-var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "\\", "%5C", "`", "%60", "*", "%2A")
+var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "\\",
+	"%5C", "`", "%60", "*", "%2A")

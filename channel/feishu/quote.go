@@ -48,7 +48,8 @@ func (s *session) cite(ctx context.Context, a *arrival, m *channel.Incoming) {
 	}
 	list, err := s.messages(ctx, a.parent)
 	if err != nil || len(list) == 0 || list[0].Deleted {
-		s.log.DebugContext(ctx, "feishu does not show a quoted message", "message", platform.Word(a.parent), "error", err)
+		s.log.DebugContext(ctx, "feishu does not show a quoted message", "message", platform.Word(a.parent), "error",
+			err)
 		m.Text = strings.TrimSpace(platform.Quote("(a message that could not be read)", 100) + "\n\n" + m.Text)
 		return
 	}

@@ -77,7 +77,8 @@ func (c *Channel) deliver(ctx context.Context, m channel.Outgoing, k kind, conte
 	if id == "" && err == nil {
 		kind, ok := receiver(m.To.Chat)
 		if !ok {
-			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone, platform.Word(m.To.Chat))
+			return "", fmt.Errorf("%w: %q names no chat and nobody in Feishu", channel.ErrGone,
+				platform.Word(m.To.Chat))
 		}
 		body["receive_id"] = m.To.Chat
 		delete(body, "reply_in_thread")
@@ -156,8 +157,9 @@ func card(markdown string, buttons []any) any {
 	}
 	return object{
 		"schema": "2.0",
-		"config": object{"update_multi": true, "enable_forward": len(buttons) == 0, "summary": object{"content": summary(markdown)}},
-		"body":   object{"elements": append(elements, buttons...)},
+		"config": object{"update_multi": true, "enable_forward": len(buttons) == 0,
+			"summary": object{"content": summary(markdown)}},
+		"body": object{"elements": append(elements, buttons...)},
 	}
 }
 

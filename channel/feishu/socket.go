@@ -56,10 +56,12 @@ func (c *Channel) endpoint(ctx context.Context) (*endpoint, error) {
 	const path = "callback/ws/endpoint"
 	var answer struct{ Data endpoint }
 	err := c.api.Call(ctx, platform.Request{
-		Call: path, Path: path, Header: http.Header{"Locale": {"zh"}}, Body: map[string]string{"AppID": c.config.AppID, "AppSecret": c.config.AppSecret},
+		Call: path, Path: path, Header: http.Header{"Locale": {"zh"}},
+		Body: map[string]string{"AppID": c.config.AppID, "AppSecret": c.config.AppSecret},
 	}, &answer)
 	var f *platform.Failure
-	if errors.As(err, &f) && f.Code != "" && !f.Busy && !platform.Fails(err, waits...) && !errors.Is(err, channel.ErrRefused) {
+	if errors.As(err, &f) && f.Code != "" && !f.Busy && !platform.Fails(err, waits...) &&
+		!errors.Is(err, channel.ErrRefused) {
 		err = fmt.Errorf("%w: %w", channel.ErrRefused, err) // the SDK gives up, too
 	}
 	if err != nil {

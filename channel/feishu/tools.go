@@ -86,7 +86,8 @@ func (c *Channel) task(ctx context.Context, in taskInput) (chat.Result, error) {
 		if !allDay {
 			var ok bool
 			if due, ok = moment(time.RFC3339, in.Due); !ok {
-				return tool.Failure("the due date is %q; it looks like 2026-11-30 or 2026-11-30T18:00:00+08:00", printable.Line(in.Due, 40)), nil
+				return tool.Failure("the due date is %q; it looks like 2026-11-30 or 2026-11-30T18:00:00+08:00",
+					printable.Line(in.Due, 40)), nil
 			}
 		}
 		body["due"] = map[string]any{"timestamp": strconv.FormatInt(due.UnixMilli(), 10), "is_all_day": allDay}
@@ -100,7 +101,8 @@ func (c *Channel) task(ctx context.Context, in taskInput) (chat.Result, error) {
 	if err := c.call(ctx, http.MethodPost, "task/v2/tasks", openID, body, &done); err != nil {
 		return tool.Failure("the task was not created: %v", err), nil
 	}
-	return tool.Text(strings.TrimSpace(fmt.Sprintf("The task was created with the ID %s. %s", platform.Word(done.Task.ID), platform.Word(done.Task.URL)))), nil
+	return tool.Text(strings.TrimSpace(fmt.Sprintf("The task was created with the ID %s. %s",
+		platform.Word(done.Task.ID), platform.Word(done.Task.URL)))), nil
 }
 
 type eventInput struct {
@@ -121,7 +123,8 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 	start, ok := moment(time.RFC3339, in.Start)
 	switch {
 	case !ok:
-		return tool.Failure("the start is %q; it looks like 2026-11-30T10:00:00+08:00", printable.Line(in.Start, 40)), nil
+		return tool.Failure("the start is %q; it looks like 2026-11-30T10:00:00+08:00", printable.Line(in.Start, 40)),
+			nil
 	case in.Minutes < 1 || in.Minutes > 1440:
 		return tool.Failure("an event has 1 to 1440 minutes, not %d", in.Minutes), nil
 	case strings.TrimSpace(in.Title) == "" || long(in.Title, 1000) || long(in.About, 40000):
@@ -170,8 +173,10 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 		return tool.Failure("the event was not created: %v", err), nil
 	}
 	guests := map[string]any{"attendees": []any{guest}, "need_notification": true}
-	if err := c.call(ctx, http.MethodPost, path+"/"+url.PathEscape(done.Event.ID)+"/attendees", openID, guests, nil); err != nil {
-		return tool.Failure("the event %s was created, but nobody could be invited: %v", platform.Word(done.Event.ID), err), nil
+	if err := c.call(ctx, http.MethodPost, path+"/"+url.PathEscape(done.Event.ID)+"/attendees", openID, guests,
+		nil); err != nil {
+		return tool.Failure("the event %s was created, but nobody could be invited: %v", platform.Word(done.Event.ID),
+			err), nil
 	}
 	return tool.Text(strings.TrimSpace(fmt.Sprintf("The event %q is in the calendar for %s, %d minutes, and the invitation is on its way. %s", printable.OneLine(in.Title), start.Format(time.RFC3339), in.Minutes, platform.Word(done.Event.Link)))), nil
 }

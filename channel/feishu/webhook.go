@@ -52,7 +52,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := s.read(e)
 	if err != nil {
-		c.log.WarnContext(r.Context(), "feishu sent an event that etui cannot read", "type", platform.Word(e.Header.EventType), "error", err)
+		c.log.WarnContext(r.Context(), "feishu sent an event that etui cannot read", "type",
+			platform.Word(e.Header.EventType), "error", err)
 		refuse(http.StatusBadRequest)
 		return
 	}
@@ -75,7 +76,8 @@ func answer(w http.ResponseWriter, v any) {
 // signed reports whether the platform has signed a request, and lately.
 func (c *Channel) signed(h http.Header, body []byte) bool {
 	sent := h.Get("X-Lark-Request-Timestamp")
-	return platform.Fresh(sent, time.Now()) && platform.Equal(h.Get("X-Lark-Signature"), sign(sent, h.Get("X-Lark-Request-Nonce"), c.config.EncryptKey, body))
+	return platform.Fresh(sent, time.Now()) &&
+		platform.Equal(h.Get("X-Lark-Signature"), sign(sent, h.Get("X-Lark-Request-Nonce"), c.config.EncryptKey, body))
 }
 
 // unpack decrypts a request.

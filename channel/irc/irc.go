@@ -97,7 +97,8 @@ var (
 // New checks a configuration and connects to nothing.
 func New(c Config) (*Channel, error) {
 	u, err := url.Parse(c.URL)
-	if err != nil || u.Scheme != "ircs" && u.Scheme != "irc" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
+	if err != nil || u.Scheme != "ircs" && u.Scheme != "irc" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("the URL of an IRC server is ircs:// and its name, with a port if it is not 6697")
 	}
 	ch := &Channel{
@@ -108,7 +109,8 @@ func New(c Config) (*Channel, error) {
 	if !validNick(c.Nick) {
 		return nil, fmt.Errorf("nick %q is none: it has letters, digits and any of -_[]{}\\|^`, begins with no digit, and has 30 bytes at most", c.Nick)
 	}
-	if ip := net.ParseIP(ch.host); c.Password+c.ServerPassword != "" && !ch.secure && ch.host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(ch.host); c.Password+c.ServerPassword != "" && !ch.secure && ch.host != "localhost" &&
+		(ip == nil || !ip.IsLoopback()) {
 		return nil, errors.New("a password is sent over TLS only: begin the URL of the IRC server with ircs://")
 	}
 	if strings.ContainsAny(c.Account+c.Password+c.ServerPassword, "\x00\r\n") {
@@ -119,7 +121,8 @@ func New(c Config) (*Channel, error) {
 	}
 	for _, r := range c.Rooms {
 		name, key, _ := strings.Cut(strings.TrimSpace(r), " ")
-		if name == "" || !strings.ContainsAny(name[:1], "#&+!") || !validRoom(name) || strings.ContainsAny(key, " ,\x00\r\n:") {
+		if name == "" || !strings.ContainsAny(name[:1], "#&+!") || !validRoom(name) ||
+			strings.ContainsAny(key, " ,\x00\r\n:") {
 			return nil, fmt.Errorf("room %q is none: write \"#name\", or \"#name key\"", name)
 		}
 		ch.rooms = append(ch.rooms, room{name, key})
@@ -129,7 +132,8 @@ func New(c Config) (*Channel, error) {
 		ch.config.Dial = (&net.Dialer{}).DialContext
 	}
 	ch.pace = rate.NewLimiter(rate.Every(cmp.Or(c.Pace, time.Second)), burst)
-	ch.nicks, ch.mine, ch.taken = recent.New[string, string](remembered), recent.New[string, struct{}](remembered), recent.New[string, struct{}](remembered)
+	ch.nicks, ch.mine, ch.taken = recent.New[string, string](remembered), recent.New[string, struct{}](remembered),
+		recent.New[string, struct{}](remembered)
 	return ch, nil
 }
 

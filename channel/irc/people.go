@@ -88,7 +88,8 @@ func (c crowd) roles(nick, room string) []string {
 		mode  string
 		roles []string
 	}{
-		{"q", []string{"founder", "owner"}}, {"a", []string{"protected", "administrator"}}, {"o", []string{"operator", "administrator"}},
+		{"q", []string{"founder", "owner"}}, {"a", []string{"protected", "administrator"}},
+		{"o", []string{"operator", "administrator"}},
 		{"h", []string{"halfop", "moderator"}}, {"v", []string{"voice"}},
 	} {
 		if strings.Contains(modes, r.mode) {
@@ -233,7 +234,8 @@ func (s *session) folded(name string) string {
 // fold makes names that the server takes for the same equal. Names that it may take for
 // different ones stay different.
 func (s *session) fold(name string) string {
-	more := map[string]string{"rfc1459": "[]\\~", "rfc1459-strict": "[]\\", "strict-rfc1459": "[]\\"}[s.support["CASEMAPPING"]]
+	more := map[string]string{"rfc1459": "[]\\~", "rfc1459-strict": "[]\\",
+		"strict-rfc1459": "[]\\"}[s.support["CASEMAPPING"]]
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
 			return r + 'a' - 'A'
@@ -257,16 +259,19 @@ func (s *session) isRoom(target string) bool {
 // validRoom and validNick report whether a name can be one target of a message, and
 // nothing else: no list, pattern or option.
 func validRoom(name string) bool {
-	return len(name) <= 100 && !strings.ContainsAny(name, " ,\a") && utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+	return len(name) <= 100 && !strings.ContainsAny(name, " ,\a") && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, unicode.IsControl)
 }
 
 func validNick(name string) bool {
-	return name != "" && len(name) <= 64 && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !inNick(r) })
+	return name != "" && len(name) <= 64 && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !inNick(r) })
 }
 
 func inNick(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_[]{}\\|^`", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_[]{}\\|^`", r)
 	}
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r)
 }

@@ -25,7 +25,8 @@ const (
 )
 
 // wanted are the extensions of IRCv3 that the channel knows what to do with.
-var wanted = [...]string{"account-notify", "account-tag", "batch", "draft/chathistory", "chathistory", "draft/event-playback", "echo-message", "extended-join", "message-tags", "multi-prefix", "server-time"}
+var wanted = [...]string{"account-notify", "account-tag", "batch", "draft/chathistory", "chathistory",
+	"draft/event-playback", "echo-message", "extended-join", "message-tags", "multi-prefix", "server-time"}
 
 // connect makes a connection and logs in.
 func (c *Channel) connect(ctx context.Context) (*session, error) {
@@ -138,7 +139,8 @@ func (r *registration) answer(m ircmsg.Message) (done bool, err error) {
 	case "CAP":
 		return false, r.cap(m)
 	case "AUTHENTICATE":
-		for _, part := range ircutils.EncodeSASLResponse([]byte("\x00" + r.c.config.Account + "\x00" + r.c.config.Password)) {
+		for _, part := range ircutils.EncodeSASLResponse([]byte("\x00" + r.c.config.Account + "\x00" +
+			r.c.config.Password)) {
 			if err := r.say("AUTHENTICATE", part); err != nil {
 				return false, err
 			}
@@ -147,7 +149,8 @@ func (r *registration) answer(m ircmsg.Message) (done bool, err error) {
 		r.loggedIn = true
 		return false, r.say("CAP", "END")
 	case "902", "904", "905", "906", "908":
-		return false, fmt.Errorf("the network does not accept the account or its password: %s: %w", text, channel.ErrRefused)
+		return false, fmt.Errorf("the network does not accept the account or its password: %s: %w", text,
+			channel.ErrRefused)
 	case "464", "465": // ERR_PASSWDMISMATCH, ERR_YOUREBANNEDCREEP
 		return false, fmt.Errorf("the server says: %s: %w", text, channel.ErrRefused)
 	case "432": // ERR_ERRONEUSNICKNAME
@@ -201,7 +204,8 @@ func (r *registration) cap(m ircmsg.Message) error {
 		if m.Params[2] == "*" && len(m.Params) > 3 { // more follows
 			return nil
 		}
-		want := slices.DeleteFunc(slices.Clone(wanted[:]), func(name string) bool { _, ok := r.offered[name]; return !ok })
+		want := slices.DeleteFunc(slices.Clone(wanted[:]),
+			func(name string) bool { _, ok := r.offered[name]; return !ok })
 		if r.c.config.Password != "" {
 			if ways, ok := r.offered["sasl"]; !ok || ways != "" && !slices.Contains(strings.Split(ways, ","), "PLAIN") {
 				return fmt.Errorf("the server has no SASL PLAIN to log in with: %w", channel.ErrRefused)
@@ -222,7 +226,8 @@ func (r *registration) cap(m ircmsg.Message) error {
 		return r.say("CAP", "END")
 	case "NAK":
 		if r.c.config.Password != "" {
-			return errors.New("the server takes back what it offered: " + strings.Join(slices.Sorted(maps.Keys(r.offered)), " "))
+			return errors.New("the server takes back what it offered: " +
+				strings.Join(slices.Sorted(maps.Keys(r.offered)), " "))
 		}
 		return r.say("CAP", "END")
 	}

@@ -42,7 +42,8 @@ func (s *session) send(ctx context.Context, m channel.Outgoing) (id string, err 
 		switch {
 		case len(m.Params) < 2:
 		case m.Command == "PRIVMSG":
-			if _, msgid := m.GetTag("msgid"); id == "" && s.fold(m.Nick()) == s.fold(s.nick) && s.fold(m.Params[0]) == name {
+			if _, msgid := m.GetTag("msgid"); id == "" && s.fold(m.Nick()) == s.fold(s.nick) &&
+				s.fold(m.Params[0]) == name {
 				id = msgid
 			}
 		case refused == nil && s.fold(m.Params[1]) == name:

@@ -64,8 +64,10 @@ func newSession(c *Channel, conn net.Conn) *session {
 	var reader ircreader.Reader
 	reader.Initialize(conn, 1024, maxLine)
 	return &session{
-		c: c, conn: conn, reader: &reader, caps: map[string]bool{}, turn: make(chan struct{}, 1), ended: make(chan struct{}),
-		jobs: make(chan func(context.Context, channel.Receiver), waiting), support: map[string]string{}, people: crowd{}, joined: map[string]bool{},
+		c: c, conn: conn, reader: &reader, caps: map[string]bool{}, turn: make(chan struct{}, 1),
+		ended: make(chan struct{}),
+		jobs:  make(chan func(context.Context, channel.Receiver), waiting), support: map[string]string{},
+		people: crowd{}, joined: map[string]bool{},
 		batches: map[string]bool{}, asked: map[string]bool{},
 	}
 }
@@ -239,7 +241,8 @@ func (s *session) keep(ctx context.Context) {
 		s.mu.Unlock()
 		err := s.exchange(ctx, lines, func(m ircmsg.Message) {
 			if len(m.Params) > 2 && failed(m) && s.configured(m.Params[1]) {
-				s.c.log.Warn("a room on IRC cannot be joined", "room", m.Params[1], "reason", printable.Line(m.Params[len(m.Params)-1], 200))
+				s.c.log.Warn("a room on IRC cannot be joined", "room", m.Params[1], "reason",
+					printable.Line(m.Params[len(m.Params)-1], 200))
 			}
 		})
 		if err != nil {
@@ -397,12 +400,14 @@ func (s *session) askHistory(room string) {
 	s.c.mu.Lock()
 	since := s.c.seen[room]
 	s.c.mu.Unlock()
-	if since.IsZero() || !s.caps["batch"] || !s.caps["server-time"] || !s.caps["message-tags"] || !s.caps["draft/chathistory"] && !s.caps["chathistory"] {
+	if since.IsZero() || !s.caps["batch"] || !s.caps["server-time"] || !s.caps["message-tags"] ||
+		!s.caps["draft/chathistory"] && !s.caps["chathistory"] {
 		return
 	}
 	s.asked[room] = true
 	s.do(func(ctx context.Context, _ channel.Receiver) {
-		line := ircmsg.MakeMessage(nil, "", "CHATHISTORY", "AFTER", room, "timestamp="+since.UTC().Format(timestamp), strconv.Itoa(history))
+		line := ircmsg.MakeMessage(nil, "", "CHATHISTORY", "AFTER", room, "timestamp="+since.UTC().Format(timestamp),
+			strconv.Itoa(history))
 		if err := s.exchange(ctx, []ircmsg.Message{line}, nil); err != nil {
 			s.c.log.WarnContext(ctx, "the history of a room on IRC did not arrive", "room", room, "error", err)
 		}
@@ -520,7 +525,8 @@ func (s *session) hand(ctx context.Context, to channel.Receiver, in channel.Inco
 func (s *session) mention(text string) (bool, string) {
 	low, nick := s.fold(text), s.fold(s.nick)
 	start, at := strings.CutPrefix(low, "@")
-	if rest, ok := strings.CutPrefix(start, nick); ok && (rest == "" || strings.ContainsAny(rest[:1], ":,") || at && rest[0] == ' ') {
+	if rest, ok := strings.CutPrefix(start, nick); ok &&
+		(rest == "" || strings.ContainsAny(rest[:1], ":,") || at && rest[0] == ' ') {
 		return true, strings.TrimLeft(text[len(text)-len(rest):], ":, ")
 	}
 	for at := 0; ; {

@@ -22,7 +22,8 @@ type emphasis struct{ struck bool }
 func (e emphasis) Extend(m goldmark.Markdown) {
 	m.Parser().AddOptions(parser.WithInlineParsers(util.Prioritized(meant{parser.NewEmphasisParser()}, 490)))
 	if e.struck {
-		m.Parser().AddOptions(parser.WithInlineParsers(util.Prioritized(meant{extension.NewStrikethroughParser()}, 490)))
+		m.Parser().AddOptions(parser.WithInlineParsers(util.Prioritized(meant{extension.NewStrikethroughParser()},
+			490)))
 	}
 }
 
@@ -48,7 +49,8 @@ func (p meant) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 		start := d.Segment.Start
 		said := block.Source()[max(0, start-maxName):start]
 		next := rest[:min(len(rest), maxName)]
-		if d.OriginalLength == 2 && (named.Match(next) || naming.Match(said) && (known.Match(said) || joined.Match(next))) {
+		if d.OriginalLength == 2 && (named.Match(next) ||
+			naming.Match(said) && (known.Match(said) || joined.Match(next))) {
 			d.CanOpen, d.CanClose = false, false
 		}
 	case d.Char == '~' && d.OriginalLength == 1: // 10~20 is a range

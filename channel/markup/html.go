@@ -23,7 +23,8 @@ func HTML(attributes string, more ...goldmark.Extender) goldmark.Markdown {
 		attributes = " " + attributes
 	}
 	return goldmark.New(
-		goldmark.WithExtensions(append(more, emphasis{struck: true}, extension.Strikethrough, table, extension.TaskList)...),
+		goldmark.WithExtensions(append(more, emphasis{struck: true}, extension.Strikethrough, table,
+			extension.TaskList)...),
 		goldmark.WithRendererOptions(write.WithHardWraps(),
 			renderer.WithNodeRenderers(util.Prioritized(safe{attributes}, 1))),
 	)

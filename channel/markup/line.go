@@ -146,7 +146,8 @@ func (l *line) inline(n ast.Node) {
 }
 
 func (l *line) link(n ast.Node, target []byte) {
-	l.write(l.Link(Link{Target: Resolve(target), Label: strings.Join(strings.Fields(l.words(n)), " "), Inner: l.inlines(n)}))
+	l.write(l.Link(Link{Target: Resolve(target), Label: strings.Join(strings.Fields(l.words(n)), " "),
+		Inner: l.inlines(n)}))
 }
 
 // within writes what is in a node with a mark around it, unless it is within that mark.

@@ -39,7 +39,8 @@ func Markdown(escape func(s string) string) Dialect {
 // EscapeMarkdown escapes what means something to Markdown anywhere.
 func EscapeMarkdown(s string) string { return anywhere.Replace(s) }
 
-var anywhere = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, "[", `\[`, "<", `\<`)
+var anywhere = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, "[", `\[`, "<",
+	`\<`)
 
 // lineStarts escapes what means something to Markdown where a line begins.
 func lineStarts(s string) string {
@@ -82,4 +83,5 @@ func span(code string, escape func(s string) string) string {
 // InLink writes the target of a link without what would end it.
 func InLink(target string) string { return inLink.Replace(target) }
 
-var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "|", "%7C", "`", "%60", "\\", "%5C")
+var inLink = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\t", "", "|",
+	"%7C", "`", "%60", "\\", "%5C")

@@ -210,7 +210,8 @@ func textual(head []byte) bool {
 		}
 	}
 	is, _, _ := strings.Cut(http.DetectContentType(head), "/")
-	media := slices.Contains([]string{"image", "audio", "video", "font"}, is) && (odd > 0 || !utf8.Valid(head)) // a text may begin with BM
+	media := slices.Contains([]string{"image", "audio", "video", "font"}, is) &&
+		(odd > 0 || !utf8.Valid(head)) // a text may begin with BM
 	if media || odd*100 > len(head) || bytes.HasPrefix(head, []byte("%PDF-")) {
 		return false
 	}

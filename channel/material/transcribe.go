@@ -36,7 +36,8 @@ const (
 // Transcribe returns what is said in a recording.
 func (t *Transcriber) Transcribe(ctx context.Context, f chat.File) (string, error) {
 	if len(f.Data) > maxRecording {
-		return "", fmt.Errorf("the recording has %s, at most %s can be transcribed", size(len(f.Data)), size(maxRecording))
+		return "", fmt.Errorf("the recording has %s, at most %s can be transcribed", size(len(f.Data)),
+			size(maxRecording))
 	}
 	ctx, done := context.WithTimeout(ctx, transcribing)
 	defer done()
@@ -80,7 +81,8 @@ func (t *Transcriber) Transcribe(ctx context.Context, f chat.File) (string, erro
 		return "", fmt.Errorf("the transcription server: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the transcription server answers %s: %s", response.Status, printable.Line(string(raw), 200))
+		return "", fmt.Errorf("the transcription server answers %s: %s", response.Status,
+			printable.Line(string(raw), 200))
 	}
 	var answer struct{ Text string }
 	if err := json.Unmarshal(raw, &answer); err != nil {

@@ -64,7 +64,8 @@ func refusal(a *platform.Answer) *platform.Failure {
 // this request: not about the account, and not that it wants less.
 func failed(err error) bool {
 	var f *platform.Failure
-	return errors.As(err, &f) && f.Code != "" && !errors.Is(err, channel.ErrRefused) && !errors.As(err, new(*channel.Limited))
+	return errors.As(err, &f) && f.Code != "" && !errors.Is(err, channel.ErrRefused) &&
+		!errors.As(err, new(*channel.Limited))
 }
 
 // denied is failed without internal errors, after which it may work later.
@@ -90,7 +91,8 @@ func route(method, route string, args ...string) platform.Request {
 }
 
 // call calls a route and reads its answer. Body is sent as JSON.
-func (c *Channel) call(ctx context.Context, method, path string, args []string, query url.Values, body, into any) error {
+func (c *Channel) call(ctx context.Context, method, path string, args []string, query url.Values, body,
+	into any) error {
 	r := route(method, path, args...)
 	r.Query, r.Body = query, body
 	return c.request(ctx, r, into)

@@ -195,7 +195,8 @@ func (s content) says(reply bool) (text string, files []file) {
 	switch s.Kind {
 	case "m.image", "m.file", "m.audio", "m.video":
 		name := cmp.Or(printable.Line(s.Filename, 255), printable.Line(s.Body, 255), strings.TrimPrefix(s.Kind, "m."))
-		files = []file{{name, printable.Line(strings.ToLower(s.Info.MediaType), 100), s.URL, int64(min(max(s.Info.Size, 0), 1<<40))}}
+		files = []file{{name, printable.Line(strings.ToLower(s.Info.MediaType), 100), s.URL,
+			int64(min(max(s.Info.Size, 0), 1<<40))}}
 		if s.Filename == "" || s.Filename == s.Body {
 			body = ""
 		}
@@ -269,7 +270,8 @@ func (me *account) named(text string, s content) (string, bool) {
 	}
 	if i := strings.Index(text, me.ID); i >= 0 {
 		next, _ := utf8.DecodeRuneInString(text[i+len(me.ID):])
-		named = named || !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '-' && next != '.' || next == utf8.RuneError
+		named = named || !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '-' && next != '.' ||
+			next == utf8.RuneError
 	}
 	return text, named
 }
@@ -335,6 +337,7 @@ func poll(question string, options []string, most int) map[string]any {
 	}
 	return object{
 		plain: fallback, "m.mentions": object{}, agentKey: true,
-		typePoll: object{"kind": "org.matrix.msc3381.poll.disclosed", "max_selections": most, "question": object{plain: question}, "answers": answers},
+		typePoll: object{"kind": "org.matrix.msc3381.poll.disclosed", "max_selections": most,
+			"question": object{plain: question}, "answers": answers},
 	}
 }

@@ -61,7 +61,10 @@ func mxc(address string) (server, media string, ok bool) {
 	server, media, both := strings.Cut(rest, "/")
 	ok = ok && both && server != "" && len(address) <= 2*maxID &&
 		strings.Trim(media, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" && media != "" &&
-		!strings.ContainsFunc(server, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/?#%\\", r) }) && strings.Trim(server, ".") != ""
+		!strings.ContainsFunc(server, func(r rune) bool {
+			return r <= ' ' || r > '~' ||
+				strings.ContainsRune("/?#%\\", r)
+		}) && strings.Trim(server, ".") != ""
 	return server, media, ok
 }
 
@@ -92,5 +95,6 @@ func (c *Channel) upload(ctx context.Context, f chat.File) (object, error) {
 	if _, _, ok := mxc(answer.URI); !ok {
 		return nil, fmt.Errorf("matrix: the homeserver does not say where the file %s is", name)
 	}
-	return object{"msgtype": "m." + kind, "body": name, "filename": name, "url": answer.URI, "info": info, "m.mentions": object{}, agentKey: true}, nil
+	return object{"msgtype": "m." + kind, "body": name, "filename": name, "url": answer.URI, "info": info,
+		"m.mentions": object{}, agentKey: true}, nil
 }

@@ -130,7 +130,8 @@ func New(config Config) (*Channel, error) {
 		}
 	}
 	api, err := platform.New(platform.Config{
-		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near, Client: config.Client,
+		Name: Platform, URL: config.URL, Usual: "https://matrix.example.org", Plain: platform.Near,
+		Client: config.Client,
 		Header: http.Header{"User-Agent": {"etui"}, "Authorization": {"Bearer " + config.Token}},
 		Secret: config.Token, Limit: maxBody, Refusal: refusal, Refusals: refusals,
 	})
@@ -156,7 +157,8 @@ func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: func(text string) int { return len(text) }, MaxFile: maxFile, Once: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: func(text string) int { return len(text) },
+		MaxFile: maxFile, Once: true}
 }
 
 // account is who the token belongs to.
@@ -184,7 +186,8 @@ func (c *Channel) ask(ctx context.Context) (*account, error) {
 	var profile struct {
 		Name string `json:"displayname"`
 	}
-	if err := c.call(ctx, "GET", "v3/profile/{}", []string{answer.User}, nil, nil, &profile); err != nil && !platform.Fails(err, notFound) {
+	if err := c.call(ctx, "GET", "v3/profile/{}", []string{answer.User}, nil, nil, &profile); err != nil &&
+		!platform.Fails(err, notFound) {
 		return nil, err
 	}
 	a := &account{answer.User, cmp.Or(platform.Word(profile.Name), local(answer.User))}
@@ -215,5 +218,6 @@ func userID(s string) bool  { return id(s, '@') && strings.Contains(s, ":") }
 
 // id reports whether s is an ID of Matrix with a sigil.
 func id(s string, sigil byte) bool {
-	return len(s) > 1 && len(s) <= maxID && s[0] == sigil && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' })
+	return len(s) > 1 && len(s) <= maxID && s[0] == sigil &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' })
 }

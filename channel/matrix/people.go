@@ -331,8 +331,10 @@ func (r *run) tell(ctx context.Context, room string) {
 			"end-to-end encryption: it is chosen when a room is made, and cannot be switched off later.")
 	}
 	text := said(phrase.English) + "\n\n" + said(phrase.Chinese) // Matrix does not say who reads what
-	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text, Key: "encrypted"}); err != nil {
-		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room", room, "error", err)
+	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text,
+		Key: "encrypted"}); err != nil {
+		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room",
+			room, "error", err)
 		return
 	}
 	err := r.change(ctx, func(k *record) {
@@ -341,7 +343,8 @@ func (r *run) tell(ctx context.Context, room string) {
 		k.Told = k.Told[max(0, len(k.Told)-most):]
 	})
 	if err != nil {
-		r.log.WarnContext(ctx, "people in an encrypted room may be told again that nothing can be read there", "room", room, "error", err)
+		r.log.WarnContext(ctx, "people in an encrypted room may be told again that nothing can be read there", "room",
+			room, "error", err)
 	}
 }
 
@@ -457,7 +460,8 @@ func (c *Channel) person(ctx context.Context, person string) (string, error) {
 	var made struct {
 		Room string `json:"room_id"`
 	}
-	err := c.call(ctx, http.MethodPost, "v3/createRoom", nil, nil, map[string]any{"is_direct": true, "preset": "trusted_private_chat", "invite": []string{person}}, &made)
+	err := c.call(ctx, http.MethodPost, "v3/createRoom", nil, nil,
+		map[string]any{"is_direct": true, "preset": "trusted_private_chat", "invite": []string{person}}, &made)
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,8 @@ func (c *Channel) relation(ctx context.Context, room string, to channel.Address)
 		if eventID(to.Message) {
 			last = to.Message
 		}
-		return object{"rel_type": "m.thread", "event_id": to.Thread, "is_falling_back": true, "m.in_reply_to": object{"event_id": last}}
+		return object{"rel_type": "m.thread", "event_id": to.Thread, "is_falling_back": true,
+			"m.in_reply_to": object{"event_id": last}}
 	}
 	if !eventID(to.Message) {
 		return nil
@@ -140,7 +141,8 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, "PUT", "v3/rooms/{}/typing/{}", []string{room, me.ID}, nil, object{"typing": true, "timeout": 6000}, nil)
+	return c.call(ctx, "PUT", "v3/rooms/{}/typing/{}", []string{room, me.ID}, nil,
+		object{"typing": true, "timeout": 6000}, nil)
 }
 
 // render returns the HTML that clients show of a text, org.matrix.custom.html; empty if it says no

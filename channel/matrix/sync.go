@@ -54,20 +54,21 @@ func (c *Channel) change(ctx context.Context, change func(r *record)) error {
 	if err != nil {
 		return err
 	}
-	return c.config.Records.Change(ctx, Platform, me.ID+" "+c.api.Base().String(), func(value json.RawMessage) (json.RawMessage, error) {
-		var r record
-		if value != nil {
-			if err := json.Unmarshal(value, &r); err != nil {
-				return nil, fmt.Errorf("matrix: the record of the position: %w", err)
+	return c.config.Records.Change(ctx, Platform, me.ID+" "+c.api.Base().String(),
+		func(value json.RawMessage) (json.RawMessage, error) {
+			var r record
+			if value != nil {
+				if err := json.Unmarshal(value, &r); err != nil {
+					return nil, fmt.Errorf("matrix: the record of the position: %w", err)
+				}
 			}
-		}
-		if r.Salt == "" {
-			r.Salt = rand.Text()
-		}
-		change(&r)
-		c.salt.Store(&r.Salt)
-		return json.Marshal(r)
-	})
+			if r.Salt == "" {
+				r.Salt = rand.Text()
+			}
+			change(&r)
+			c.salt.Store(&r.Salt)
+			return json.Marshal(r)
+		})
 }
 
 // run is what one call of Run works with.
@@ -143,7 +144,8 @@ func filter(limit int) string {
 	nothing := object{"not_types": []string{"*"}}
 	text, _ := json.Marshal(object{
 		"presence": nothing, "account_data": object{"types": []string{typeDirect}},
-		"room": object{"account_data": nothing, "ephemeral": nothing, "state": nothing, "timeline": object{"limit": limit, "types": timelineTypes}},
+		"room": object{"account_data": nothing, "ephemeral": nothing, "state": nothing,
+			"timeline": object{"limit": limit, "types": timelineTypes}},
 	})
 	return string(text)
 }
@@ -153,7 +155,8 @@ func (r *run) poll(ctx context.Context) error {
 	limit := maxTimeline
 	kept := time.Time{}
 	for ctx.Err() == nil {
-		query := url.Values{"filter": {filter(limit)}, "timeout": {strconv.FormatInt(pollTime.Milliseconds(), 10)}, "set_presence": {"online"}}
+		query := url.Values{"filter": {filter(limit)}, "timeout": {strconv.FormatInt(pollTime.Milliseconds(), 10)},
+			"set_presence": {"online"}}
 		if r.since == "" {
 			query.Set("timeout", "0")
 		} else {
@@ -187,7 +190,8 @@ func (r *run) poll(ctx context.Context) error {
 		news := len(a.Rooms.Join)+len(a.Rooms.Invite)+len(a.Rooms.Leave) > 0
 		if moved && (news || r.since == "" || time.Since(kept) > time.Hour) {
 			// Also when ctx has just ended: all of it is safe.
-			if err := r.change(context.WithoutCancel(ctx), func(k *record) { k.Since, k.Last = a.Next, r.last }); err != nil {
+			if err := r.change(context.WithoutCancel(ctx),
+				func(k *record) { k.Since, k.Last = a.Next, r.last }); err != nil {
 				return err
 			}
 			kept = time.Now()
@@ -338,7 +342,8 @@ func (r *run) gap(ctx context.Context, room, from string) (list []event, err err
 		query := url.Values{"dir": {"b"}, "from": {from}, "to": {r.since}, "limit": {"100"}, "filter": {string(types)}}
 		err := r.call(ctx, "GET", "v3/rooms/{}/messages", []string{room}, query, nil, &page)
 		if denied(err) {
-			r.log.WarnContext(ctx, "messages of a room that were written while etui was away are not to be had", "room", room, "error", err)
+			r.log.WarnContext(ctx, "messages of a room that were written while etui was away are not to be had", "room",
+				room, "error", err)
 			break
 		}
 		if err != nil {
@@ -352,7 +357,8 @@ func (r *run) gap(ctx context.Context, room, from string) (list []event, err err
 			list = append(list, e)
 		}
 		if len(list) >= maxGap && page.End != "" {
-			r.log.WarnContext(ctx, "so much was written in a room while etui was away that older messages are left out", "room", room, "events", len(list))
+			r.log.WarnContext(ctx, "so much was written in a room while etui was away that older messages are left out",
+				"room", room, "events", len(list))
 			break
 		}
 		if from == page.End || len(page.Chunk) == 0 {
@@ -408,7 +414,8 @@ func (r *run) read(ctx context.Context, room, event string) {
 	r.work.Go(func() {
 		defer panics.Log(r.log, "sending a receipt to Matrix")
 		defer func() { <-r.reading }()
-		if err := r.call(ctx, "POST", "v3/rooms/{}/receipt/m.read/{}", []string{room, event}, nil, struct{}{}, nil); err != nil && ctx.Err() == nil {
+		if err := r.call(ctx, "POST", "v3/rooms/{}/receipt/m.read/{}", []string{room, event}, nil, struct{}{},
+			nil); err != nil && ctx.Err() == nil {
 			r.log.DebugContext(ctx, "a receipt was not taken", "error", err)
 		}
 	})
@@ -446,7 +453,8 @@ func (r *run) invited(ctx context.Context, room string, state []event) error {
 		}
 		return err
 	}
-	r.log.InfoContext(ctx, "an invitation is declined, because neither the person is in allow nor the room in groups", "room", room, "from", by)
+	r.log.InfoContext(ctx, "an invitation is declined, because neither the person is in allow nor the room in groups",
+		"room", room, "from", by)
 	return r.leave(ctx, room)
 }
 
@@ -464,7 +472,8 @@ func (r *run) join(ctx context.Context, room, by string, direct bool) (entered b
 		}
 		r.mu.Unlock()
 		if tries == joinTries {
-			r.log.WarnContext(ctx, "a room cannot be entered, and its invitation is declined", "room", room, "from", by, "error", err)
+			r.log.WarnContext(ctx, "a room cannot be entered, and its invitation is declined", "room", room, "from", by,
+				"error", err)
 			return false, r.leave(ctx, room)
 		}
 	}

@@ -17,7 +17,8 @@ const maxTeams = 20
 
 // renames are the events after which channels may have other names, or the bot may be in others.
 var renames = []string{
-	"channel_created", "channel_updated", "channel_deleted", "channel_restored", "channel_converted", "user_added", "user_removed",
+	"channel_created", "channel_updated", "channel_deleted", "channel_restored", "channel_converted", "user_added",
+	"user_removed",
 }
 
 // Names implements [channel.Finder].
@@ -37,7 +38,10 @@ func (c *Channel) find(ctx context.Context, wanted []string) (map[string][]names
 	if err := c.call(ctx, "GET", "users/me/channels", nil, nil, &mine); err != nil {
 		return nil, err
 	}
-	mine = slices.DeleteFunc(mine, func(p place) bool { return !isID(p.ID) || p.Deleted > 0 || p.Type != "O" && p.Type != "P" })
+	mine = slices.DeleteFunc(mine, func(p place) bool {
+		return !isID(p.ID) || p.Deleted > 0 ||
+			p.Type != "O" && p.Type != "P"
+	})
 	team := func(id string) string {
 		for _, t := range teams {
 			if t.ID == id {

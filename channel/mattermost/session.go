@@ -387,7 +387,8 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 		return p, false
 	}
 	name := cmp.Or(user.Nickname, strings.TrimSpace(user.First+" "+user.Last))
-	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100), Language: user.Locale, Bot: user.Bot}
+	p = channel.Sender{Handle: printable.Line(user.Username, 100), Name: printable.Line(name, 100),
+		Language: user.Locale, Bot: user.Bot}
 	p.Roles = []string{"member"}
 	switch roles := strings.Fields(user.Roles); {
 	case slices.Contains(roles, "system_guest"):

@@ -60,7 +60,8 @@ type entry struct {
 }
 
 // NewDirectory returns a directory that knows no names yet. Find returns all chats that have names.
-func NewDirectory(find func(ctx context.Context, names []string) (map[string][]Chat, error), log *slog.Logger) *Directory {
+func NewDirectory(find func(ctx context.Context, names []string) (map[string][]Chat, error),
+	log *slog.Logger) *Directory {
 	return &Directory{
 		find: find, log: log, pace: rate.NewLimiter(rate.Every(5*time.Second), 10), turn: make(chan struct{}, 1),
 		known: map[string]entry{},
@@ -125,7 +126,8 @@ func (d *Directory) ID(ctx context.Context, name string) (string, error) {
 	defer d.mu.Unlock()
 	e := d.known[name]
 	if e.id == "" && e.why == nil {
-		e.why = fmt.Errorf("the platform was not asked which chat %q is: it was asked too often; try again in a moment", name)
+		e.why = fmt.Errorf("the platform was not asked which chat %q is: it was asked too often; try again in a moment",
+			name)
 	}
 	return e.id, e.why
 }
@@ -238,7 +240,8 @@ func (d *Directory) look(ctx context.Context, wanted string) {
 			}
 		}
 		if e.configured && e.why != nil && (old.why == nil || old.why.Error() != e.why.Error()) {
-			d.log.WarnContext(ctx, "a chat of the configuration is not known, so nothing counts there", "chat", name, "error", e.why)
+			d.log.WarnContext(ctx, "a chat of the configuration is not known, so nothing counts there", "chat", name,
+				"error", e.why)
 		}
 		if e.configured && e.why == nil && e.id != old.id {
 			d.log.InfoContext(ctx, "a chat of the configuration is known by its name", "chat", name, "id", e.id)
@@ -256,7 +259,8 @@ func one(name string, chats []Chat) (string, error) {
 	case len(chats) == 1:
 		return chats[0].ID, fmt.Errorf("the account is not in the chat %q: invite it there", name)
 	case len(chats) > 1 && len(inside) == 0:
-		return "", fmt.Errorf("the account is in none of the %d chats %q: invite it to the one that is meant", len(chats), name)
+		return "", fmt.Errorf("the account is in none of the %d chats %q: invite it to the one that is meant",
+			len(chats), name)
 	case len(inside) == 0:
 		return "", fmt.Errorf("no chat that the account sees has the name %q: check the name, and invite the account there", name)
 	}
@@ -271,5 +275,6 @@ func one(name string, chats []Chat) (string, error) {
 	if len(inside) > maxShown {
 		list = append(list, fmt.Sprintf("and %d more", len(inside)-maxShown))
 	}
-	return "", fmt.Errorf("%d chats have the name %q: write the ID of the one that is meant: %s", len(inside), name, strings.Join(list, ", "))
+	return "", fmt.Errorf("%d chats have the name %q: write the ID of the one that is meant: %s", len(inside), name,
+		strings.Join(list, ", "))
 }

@@ -74,7 +74,8 @@ func NewPeople() *People {
 // Introduce adds what is known about a sender, or what meet finds out. Somebody of whom it tells
 // nothing has no role.
 func (p *People) Introduce(
-	ctx context.Context, from *channel.Sender, meet func(ctx context.Context, id string) (who channel.Sender, known bool),
+	ctx context.Context, from *channel.Sender,
+	meet func(ctx context.Context, id string) (who channel.Sender, known bool),
 ) {
 	who := p.facts.Get(ctx, from.ID, func() (channel.Sender, bool) { return meet(ctx, from.ID) })
 	from.Handle, from.Name = cmp.Or(who.Handle, from.Handle), cmp.Or(who.Name, from.Name)

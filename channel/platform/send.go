@@ -90,7 +90,8 @@ func Buttons(log *slog.Logger, list []channel.Button, most, label, says int) (sh
 	for _, b := range list {
 		b = channel.Button{Label: printable.Line(cmp.Or(b.Label, b.Text), label), Text: cmp.Or(b.Text, b.Label)}
 		if len(b.Text) > says || b.Text == "" || len(shown) == most {
-			log.Warn("a button is left out: it says too much, or there are too many", "bytes", len(b.Text), "buttons", len(list))
+			log.Warn("a button is left out: it says too much, or there are too many", "bytes", len(b.Text), "buttons",
+				len(list))
 			continue
 		}
 		shown = append(shown, b)

@@ -16,8 +16,9 @@ import (
 // Definition describes a tool that writes to a platform.
 func Definition(platform, name, description, zh string, aliases, examples []string) tool.Definition {
 	return tool.Definition{
-		Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases, Examples: examples,
-		Groups: []string{platform}, Channels: []string{platform}, Risk: tool.Write, Timeout: time.Minute,
+		Name: name, Description: description, Translations: map[string]string{"zh": zh}, Aliases: aliases,
+		Examples: examples,
+		Groups:   []string{platform}, Channels: []string{platform}, Risk: tool.Write, Timeout: time.Minute,
 		Version: "1", Source: "channel",
 	}
 }
@@ -28,7 +29,8 @@ func Here(ctx context.Context, platform string, valid func(at channel.Address) b
 	f := tool.Caller(ctx)
 	at := channel.Address{Chat: cmp.Or(f.Chat, f.Attrs["chat"]), Thread: f.Attrs["thread"]}
 	if f.Channel != platform || !valid(at) {
-		return channel.Address{}, fmt.Errorf("this works in a chat of %s only", strings.ToUpper(platform[:1])+platform[1:])
+		return channel.Address{}, fmt.Errorf("this works in a chat of %s only",
+			strings.ToUpper(platform[:1])+platform[1:])
 	}
 	return at, nil
 }

@@ -67,5 +67,6 @@ func (c *Channel) call(ctx context.Context, token, method string, args url.Value
 			args.Set(name, c.moves.Newest(args.Get(name)))
 		}
 	}
-	return c.api.Call(ctx, platform.Request{Call: method, Path: method, Header: platform.Bearer(token), Body: args}, into)
+	return c.api.Call(ctx, platform.Request{Call: method, Path: method, Header: platform.Bearer(token), Body: args},
+		into)
 }

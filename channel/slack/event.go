@@ -203,7 +203,9 @@ func (s *session) readEvent(payload []byte) (*arrival, error) {
 	for _, a := range passed {
 		e.Files = append(e.Files, a.Files...)
 	}
-	direct := e.Type == "message" && (e.ChannelType == "im" || e.ChannelType == "app_home" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D"))
+	direct := e.Type == "message" &&
+		(e.ChannelType == "im" || e.ChannelType == "app_home" ||
+			e.ChannelType == "" && strings.HasPrefix(e.Channel, "D"))
 	a := &arrival{files: e.Files, raw: e.Text, shared: passed, Incoming: channel.Incoming{
 		ID:        messageID(e.Channel, e.TS),
 		From:      channel.Sender{ID: e.User, Bot: e.Bot != "" || e.User == "USLACKBOT"},
@@ -300,7 +302,8 @@ func readPress(payload []byte) (*arrival, error) {
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return nil, err
 	}
-	if p.Type != "block_actions" || len(p.Actions) != 1 || p.Actions[0].Type != "button" || !strings.HasPrefix(p.Actions[0].ID, pressed) {
+	if p.Type != "block_actions" || len(p.Actions) != 1 || p.Actions[0].Type != "button" ||
+		!strings.HasPrefix(p.Actions[0].ID, pressed) {
 		return nil, nil
 	}
 	action := p.Actions[0]
@@ -313,9 +316,10 @@ func readPress(payload []byte) (*arrival, error) {
 	}
 	direct := p.Channel.Name == "directmessage"
 	a := &arrival{Incoming: channel.Incoming{
-		ID:        messageID(p.Channel.ID, action.TS+"-"+p.User.ID), // two people may press at the same moment
-		From:      channel.Sender{ID: p.User.ID, Handle: printable.Text(p.User.Username)},
-		At:        channel.Address{Chat: p.Channel.ID, Thread: p.Message.Thread, Message: messageID(p.Channel.ID, p.Container.Message)},
+		ID:   messageID(p.Channel.ID, action.TS+"-"+p.User.ID), // two people may press at the same moment
+		From: channel.Sender{ID: p.User.ID, Handle: printable.Text(p.User.Username)},
+		At: channel.Address{Chat: p.Channel.ID, Thread: p.Message.Thread,
+			Message: messageID(p.Channel.ID, p.Container.Message)},
 		Group:     !direct,
 		Mentioned: !direct,
 		Text:      action.Value,

@@ -52,7 +52,8 @@ func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byt
 		return nil, errors.New("the file is not at Slack")
 	}
 	// A redirect fails, too: it leads to a page to sign in.
-	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token), Limit: limit})
+	return c.api.Fetch(ctx, platform.Request{Call: "loading a file", URL: u, Header: platform.Bearer(c.config.Token),
+		Limit: limit})
 }
 
 // file sends a file and returns its ID. Nobody sees the bytes before they are shared.

@@ -131,7 +131,8 @@ func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string)
 	if chat == "" {
 		chat = to.Chat
 	}
-	return c.call(ctx, c.config.Token, "chat.update", url.Values{"channel": {chat}, "ts": {ts}, "text": {c.dialect.Render(text)}, "blocks": {"[]"}}, nil)
+	return c.call(ctx, c.config.Token, "chat.update",
+		url.Values{"channel": {chat}, "ts": {ts}, "text": {c.dialect.Render(text)}, "blocks": {"[]"}}, nil)
 }
 
 // Typing implements [channel.Typer] in threads: Slack shows there what an app does, in the words that it is told;
@@ -140,8 +141,11 @@ func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
 	if to.Thread == "" || c.quiet.Load() {
 		return nil
 	}
-	err := c.call(ctx, c.config.Token, "assistant.threads.setStatus", url.Values{"channel_id": {to.Chat}, "thread_ts": {to.Thread}, "status": {"…"}}, nil)
-	if errors.Is(err, channel.ErrRefused) || platform.Fails(err, "unknown_method", "method_not_supported_for_channel_type", "not_allowed", "access_denied", "feature_not_enabled") {
+	err := c.call(ctx, c.config.Token, "assistant.threads.setStatus",
+		url.Values{"channel_id": {to.Chat}, "thread_ts": {to.Thread}, "status": {"…"}}, nil)
+	if errors.Is(err, channel.ErrRefused) ||
+		platform.Fails(err, "unknown_method", "method_not_supported_for_channel_type", "not_allowed", "access_denied",
+			"feature_not_enabled") {
 		c.quiet.Store(true)
 		c.log.InfoContext(ctx, "slack does not let this app show that it is writing", "error", err)
 		return nil

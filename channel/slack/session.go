@@ -94,7 +94,8 @@ func (s *session) meet(ctx context.Context, id string) (p channel.Sender, known 
 			Enterprise struct{ Teams []string } `json:"enterprise_user"`
 		}
 	}
-	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}, "include_locale": {"true"}}, &answer); err != nil {
+	if err := s.call(ctx, s.config.Token, "users.info", url.Values{"user": {id}, "include_locale": {"true"}},
+		&answer); err != nil {
 		s.log.WarnContext(ctx, "slack tells nothing about a sender, who has no name and no role",
 			"user", platform.Word(id), "error", err)
 		return p, false

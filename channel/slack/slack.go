@@ -122,8 +122,9 @@ func New(config Config) (*Channel, error) {
 		config: config, api: api, log: platform.Log(config.Log), dialect: dialect(),
 		seen: platform.NewSeen(), sent: platform.NewSent(Platform),
 		people: platform.NewPeople(),
-		moves:  platform.NewMoves(Platform, platform.Log(config.Log), cmp.Or[store.Records](config.Records, &store.Memory{})),
-		begun:  recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
+		moves: platform.NewMoves(Platform, platform.Log(config.Log),
+			cmp.Or[store.Records](config.Records, &store.Memory{})),
+		begun: recent.New[string, bool](maxThreads), upTo: platform.NewRead(maxThreads),
 	}
 	c.names = names.NewDirectory(c.find, c.log)
 	c.config.Workflows = maps.Clone(config.Workflows)
@@ -144,7 +145,8 @@ func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true, Direct: true, Pushed: c.config.AppToken == ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxFile, Buttons: true,
+		Direct: true, Pushed: c.config.AppToken == ""}
 }
 
 // account is who the token belongs to.

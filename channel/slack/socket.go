@@ -71,7 +71,8 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 			continue
 		case "disconnect":
 			if e.Reason == "link_disabled" {
-				return events, fmt.Errorf("slack: Socket Mode was turned off in the app's settings: %w", channel.ErrRefused)
+				return events, fmt.Errorf("slack: Socket Mode was turned off in the app's settings: %w",
+					channel.ErrRefused)
 			}
 			return events, platform.ErrRenew // Slack renews connections every few hours; what is not acknowledged yet arrives again, and is known by then
 		}
@@ -81,7 +82,8 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 		events++
 		a, err := s.read(e.Type, e.Payload)
 		if err != nil {
-			s.log.WarnContext(ctx, "slack sent an event that etui cannot read", "type", platform.Word(e.Type), "error", err)
+			s.log.WarnContext(ctx, "slack sent an event that etui cannot read", "type", platform.Word(e.Type), "error",
+				err)
 		}
 		if a == nil {
 			s.acknowledge(ctx, conn, e.ID)

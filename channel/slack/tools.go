@@ -47,8 +47,9 @@ func (c *Channel) Tools() []tool.Tool {
 		if d.Parameters, err = json.Marshal(map[string]any{
 			"type": "object", "required": []string{"name"}, "additionalProperties": false,
 			"properties": map[string]any{
-				"name":   map[string]any{"type": "string", "enum": names},
-				"inputs": map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}, "maxProperties": maxInputs, "description": "the workflow's variables, by the names of its webhook"},
+				"name": map[string]any{"type": "string", "enum": names},
+				"inputs": map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"},
+					"maxProperties": maxInputs, "description": "the workflow's variables, by the names of its webhook"},
 			},
 		}); err == nil { // it always is: these are texts
 			tools = append(tools, tool.Func(d, c.workflow))
@@ -65,8 +66,10 @@ func (c *Channel) huddle(ctx context.Context, in huddleInput) (string, error) {
 	if in.Channel == "" {
 		in.Channel = tool.Caller(ctx).Chat
 	}
-	if len(in.Channel) < 3 || !strings.Contains("CDG", in.Channel[:1]) || strings.Trim(in.Channel, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-		return "", fmt.Errorf("%q is not the ID of a Slack channel; it looks like C0123456789", platform.Word(in.Channel))
+	if len(in.Channel) < 3 || !strings.Contains("CDG", in.Channel[:1]) ||
+		strings.Trim(in.Channel, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+		return "", fmt.Errorf("%q is not the ID of a Slack channel; it looks like C0123456789",
+			platform.Word(in.Channel))
 	}
 	self := c.self.Load()
 	if self == nil {
@@ -87,7 +90,8 @@ func (c *Channel) remind(ctx context.Context, in reminderInput) (string, error) 
 	if in.Text == "" || in.Time == "" || len(in.Text) > maxReminder {
 		return "", fmt.Errorf("a reminder has a text of 1 to %d bytes, and a time", maxReminder)
 	}
-	if err := c.call(ctx, c.config.UserToken, "reminders.add", url.Values{"text": {in.Text}, "time": {in.Time}}, nil); err != nil {
+	if err := c.call(ctx, c.config.UserToken, "reminders.add", url.Values{"text": {in.Text}, "time": {in.Time}},
+		nil); err != nil {
 		return "", err
 	}
 	return "Slack will remind the owner of the token.", nil
@@ -101,7 +105,8 @@ type workflowInput struct {
 func (c *Channel) workflow(ctx context.Context, in workflowInput) (string, error) {
 	address, ok := c.config.Workflows[in.Name]
 	if !ok {
-		return "", fmt.Errorf("there is no workflow %q; there are %s", platform.Word(in.Name), strings.Join(slices.Sorted(maps.Keys(c.config.Workflows)), ", "))
+		return "", fmt.Errorf("there is no workflow %q; there are %s", platform.Word(in.Name),
+			strings.Join(slices.Sorted(maps.Keys(c.config.Workflows)), ", "))
 	}
 	if len(in.Inputs) > maxInputs {
 		return "", fmt.Errorf("a workflow takes at most %d inputs", maxInputs)
@@ -113,7 +118,8 @@ func (c *Channel) workflow(ctx context.Context, in workflowInput) (string, error
 	if err != nil {
 		return "", errors.New("the workflow's URL is not valid")
 	}
-	if _, err := c.api.Do(ctx, platform.Request{Call: "starting the workflow " + in.Name, URL: u, Body: in.Inputs, Raw: true}); err != nil {
+	if _, err := c.api.Do(ctx, platform.Request{Call: "starting the workflow " + in.Name, URL: u, Body: in.Inputs,
+		Raw: true}); err != nil {
 		return "", err
 	}
 	return "The workflow " + in.Name + " has been started.", nil

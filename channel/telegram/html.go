@@ -38,7 +38,8 @@ func dialect() markup.Dialect {
 
 // html turns Markdown into HTML.
 func (c *Channel) html(markdown string) string {
-	if out := strings.TrimSpace(strings.ReplaceAll(c.dialect.Render(markdown), codeEnd, "\n")); strings.TrimSpace(visible(out)) != "" {
+	if out := strings.TrimSpace(strings.ReplaceAll(c.dialect.Render(markdown), codeEnd,
+		"\n")); strings.TrimSpace(visible(out)) != "" {
 		return out
 	}
 	return html.EscapeString(strings.ToValidUTF8(markdown, "\uFFFD"))

@@ -141,7 +141,8 @@ func id(n int64) string { return strconv.FormatInt(n, 10) }
 // and for posts of a channel.
 func sender(m *message) channel.Sender {
 	if s := m.SenderChat; s != nil {
-		return channel.Sender{ID: id(s.ID), Handle: s.Username, Name: printable.Line(s.Title, 100), Bot: m.From != nil && m.From.ID == service}
+		return channel.Sender{ID: id(s.ID), Handle: s.Username, Name: printable.Line(s.Title, 100),
+			Bot: m.From != nil && m.From.ID == service}
 	}
 	if m.From == nil {
 		return channel.Sender{ID: id(m.Chat.ID), Name: printable.Line(m.Chat.Title, 100)}
@@ -174,9 +175,11 @@ func words(me user, text string, entities []entity) (string, bool) {
 		part, end := string(utf16.Decode(units[e.Offset:e.Offset+e.Length])), e.Offset+e.Length
 		with := ""
 		switch name, to, _ := strings.Cut(part, "@"); {
-		case e.Type == "mention" && name == "" && strings.EqualFold(to, me.Username), e.Type == "text_mention" && e.User != nil && e.User.ID == me.ID:
+		case e.Type == "mention" && name == "" && strings.EqualFold(to, me.Username), e.Type == "text_mention" &&
+			e.User != nil && e.User.ID == me.ID:
 			mentioned = true
-			if begins := strings.TrimSpace(string(utf16.Decode(units[:e.Offset]))) == ""; begins || units[e.Offset-1] == ' ' {
+			if begins := strings.TrimSpace(string(utf16.Decode(units[:e.Offset]))) == ""; begins ||
+				units[e.Offset-1] == ' ' {
 				for end < len(units) && (units[end] == ' ' || begins && (units[end] == ',' || units[end] == ':')) {
 					end++
 				}
@@ -186,7 +189,8 @@ func words(me user, text string, entities []entity) (string, bool) {
 		case e.Type == "code":
 			with = codeSpan(part)
 		case e.Type == "pre":
-			with = "```" + printable.Line(strings.ReplaceAll(e.Language, "`", ""), 40) + "\n" + strings.TrimSuffix(part, "\n") + "\n```"
+			with = "```" + printable.Line(strings.ReplaceAll(e.Language, "`", ""), 40) + "\n" +
+				strings.TrimSuffix(part, "\n") + "\n```"
 		case e.Type == "text_link":
 			with = "[" + part + "](" + printable.OneLine(e.URL) + ")"
 		default:
@@ -314,11 +318,14 @@ func attached(m *message) (list []file) {
 		*file
 		name, mediaType string
 	}{
-		{document, "document", "application/octet-stream"}, {m.Animation, "animation.mp4", "video/mp4"}, {m.Audio, "audio.mp3", "audio/mpeg"},
-		{m.Video, "video.mp4", "video/mp4"}, {m.VideoNote, "video.mp4", "video/mp4"}, {m.Voice, "voice.ogg", "audio/ogg"},
+		{document, "document", "application/octet-stream"}, {m.Animation, "animation.mp4", "video/mp4"},
+		{m.Audio, "audio.mp3", "audio/mpeg"},
+		{m.Video, "video.mp4", "video/mp4"}, {m.VideoNote, "video.mp4", "video/mp4"},
+		{m.Voice, "voice.ogg", "audio/ogg"},
 	} {
 		if f.file != nil {
-			list = append(list, file{f.ID, cmp.Or(fileName(f.Name), f.name), cmp.Or(printable.Line(f.MediaType, 100), f.mediaType), f.Size})
+			list = append(list, file{f.ID, cmp.Or(fileName(f.Name), f.name),
+				cmp.Or(printable.Line(f.MediaType, 100), f.mediaType), f.Size})
 		}
 	}
 	return list
@@ -363,7 +370,8 @@ type member struct{ chat, user int64 }
 // itself is an administrator; a channel that writes in a group is unknown.
 func (c *Channel) rolesOf(ctx context.Context, m *message) []string {
 	switch {
-	case m.SenderChat != nil && m.SenderChat.ID != m.Chat.ID, m.From == nil && m.SenderChat == nil && m.Chat.Type != "channel":
+	case m.SenderChat != nil && m.SenderChat.ID != m.Chat.ID, m.From == nil && m.SenderChat == nil &&
+		m.Chat.Type != "channel":
 		return nil
 	case m.SenderChat != nil, m.From == nil:
 		return []string{"administrator", "member"}
@@ -380,7 +388,8 @@ func (c *Channel) standing(ctx context.Context, who member) []string {
 			Member bool   `json:"is_member"`
 		}
 		if err := c.api.call(ctx, "getChatMember", params{"chat_id": who.chat, "user_id": who.user}, &got); err != nil {
-			c.log.WarnContext(ctx, "the role of a person in a group is unknown", "chat", who.chat, "person", who.user, "error", err)
+			c.log.WarnContext(ctx, "the role of a person in a group is unknown", "chat", who.chat, "person", who.user,
+				"error", err)
 			return nil, false
 		}
 		switch {

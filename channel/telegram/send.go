@@ -132,7 +132,8 @@ func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error
 	for _, lang := range []string{"", phrase.Chinese} { // the first is for all others
 		list := []params{}
 		for _, command := range commands[:min(len(commands), 100)] {
-			if len(command.Name) <= 32 && command.Name != "" && strings.Trim(command.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+			if len(command.Name) <= 32 && command.Name != "" &&
+				strings.Trim(command.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
 				help := printable.Line(phrase.Word(lang, command.Help), 256)
 				list = append(list, params{"command": command.Name, "description": cmp.Or(help, command.Name)})
 			}

@@ -117,7 +117,8 @@ func New(cfg Config) (*Channel, error) {
 	}
 	if cfg.Webhook != "" {
 		// Telegram itself takes https only; a server of one's own also http.
-		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || client.Base().String() == server) {
+		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" ||
+			u.Scheme != "https" && (u.Scheme != "http" || client.Base().String() == server) {
 			return nil, errors.New("telegram: the webhook needs a public https URL")
 		}
 	}
@@ -144,7 +145,8 @@ func (c *Channel) Former(chat string) string { return c.moves.Former(chat) }
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxUpload, Buttons: true, Direct: true, Pushed: c.webhook != ""}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.length, MaxFile: maxUpload, Buttons: true,
+		Direct: true, Pushed: c.webhook != ""}
 }
 
 // Probe implements [channel.Prober].
@@ -176,7 +178,8 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	if c.webhook == "" {
 		return c.poll(ctx, r)
 	}
-	err = c.api.call(ctx, "setWebhook", params{"url": c.webhook, "secret_token": c.secret, "allowed_updates": allowed}, nil)
+	err = c.api.call(ctx, "setWebhook", params{"url": c.webhook, "secret_token": c.secret, "allowed_updates": allowed},
+		nil)
 	if err != nil {
 		return err
 	}
@@ -197,13 +200,15 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 		case ctx.Err() != nil:
 			continue
 		case platform.Fails(err, "409") && platform.Says(err, "webhook"):
-			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
+			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now",
+				"bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
 				return err
 			}
 			continue
 		case platform.Fails(err, "409"):
-			return fmt.Errorf("another program takes the messages of @%s: stop it, or give it a bot of its own: %w", r.me.Username, err)
+			return fmt.Errorf("another program takes the messages of @%s: stop it, or give it a bot of its own: %w",
+				r.me.Username, err)
 		case err != nil:
 			return err
 		}
@@ -272,7 +277,8 @@ func (c *Channel) decode(ctx context.Context, raw []byte) (u update, ok bool) {
 		ID int64 `json:"update_id"`
 	}
 	if json.Unmarshal(raw, &head) == nil && head.ID != 0 {
-		c.log.ErrorContext(ctx, "an update of Telegram is not as expected, and is left out", "update", head.ID, "error", err)
+		c.log.ErrorContext(ctx, "an update of Telegram is not as expected, and is left out", "update", head.ID, "error",
+			err)
 	}
 	return update{ID: head.ID}, false
 }

@@ -62,7 +62,8 @@ func (c *Channel) sendPoll(ctx context.Context, in pollInput) (chat.Result, erro
 	for i, o := range in.Options {
 		options[i] = params{"text": o}
 	}
-	p := params{"question": in.Question, "options": options, "is_anonymous": !in.Public, "allows_multiple_answers": in.Multiple}
+	p := params{"question": in.Question, "options": options, "is_anonymous": !in.Public,
+		"allows_multiple_answers": in.Multiple}
 	if in.Correct > 0 {
 		// correct_option_id was replaced by a list in Bot API 9.6; a server ignores the one
 		// that it does not know.
@@ -99,7 +100,8 @@ func (c *Channel) sendSticker(ctx context.Context, in stickerInput) (chat.Result
 				has = append(has, s.Emoji)
 			}
 		}
-		return tool.Failure("the set %s has no sticker for %s; it has %s", in.Set, in.Emoji, strings.Join(has[:min(len(has), 60)], " ")), nil
+		return tool.Failure("the set %s has no sticker for %s; it has %s", in.Set, in.Emoji,
+			strings.Join(has[:min(len(has), 60)], " ")), nil
 	}
 	if _, err := c.post(ctx, to, "sendSticker", params{"sticker": set.Stickers[i].ID}); err != nil {
 		return chat.Result{}, err

@@ -8,7 +8,8 @@ import (
 
 // wantsPage reports whether a browser opens the channel's address, where there is a page.
 func (c *Channel) wantsPage(r *http.Request) bool {
-	return c.config.Page && r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return c.config.Page && r.Method == http.MethodGet && r.Header.Get("Upgrade") == "" &&
+		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // own reports whether an origin is the gateway's own, from which the page comes. The server has

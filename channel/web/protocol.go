@@ -79,7 +79,8 @@ type event struct {
 
 func (m *message) event() event {
 	if len(m.Calls) > 0 {
-		return event{Type: "calls", ID: m.name(), Seq: m.Seq, ReplyTo: m.ReplyTo, Calls: m.Calls, Time: m.Time.Format(time.RFC3339)}
+		return event{Type: "calls", ID: m.name(), Seq: m.Seq, ReplyTo: m.ReplyTo, Calls: m.Calls,
+			Time: m.Time.Format(time.RFC3339)}
 	}
 	from := "agent"
 	if m.Mine {
@@ -112,20 +113,34 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 
 var (
-	errToken    = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation, "the token is not one that this site's backend has signed: a JWT with HS256, with sub and exp"}
-	errExpired  = &refusal{"expired", http.StatusUnauthorized, websocket.StatusPolicyViolation, "the token or the session has expired: connect again, with a new token"}
-	errLong     = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation, "the token counts for more than 24 hours: let exp be earlier"}
-	errGuest    = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation, "the hello has no token, and guests are not let in here"}
-	errOrigin   = &refusal{"origin", http.StatusForbidden, websocket.StatusPolicyViolation, "pages of this site may not connect: it is not among the origins of the channel"}
-	errBad      = &refusal{"bad", http.StatusBadRequest, websocket.StatusPolicyViolation, "this is not a message: it is one JSON object with type, which is hello or say, and no unknown fields"}
-	errWay      = &refusal{"bad", http.StatusUpgradeRequired, websocket.StatusPolicyViolation, "connect here by WebSocket, or post a hello"}
-	errLarge    = &refusal{"bad", http.StatusRequestEntityTooLarge, websocket.StatusMessageTooBig, "the message is too large: with files it has 8 MiB at most, and 64 KiB before the welcome and from guests"}
-	errStream   = &refusal{"stream", http.StatusNotFound, websocket.StatusPolicyViolation, "there is no such stream any more: post a hello"}
-	errBusy     = &refusal{"busy", http.StatusServiceUnavailable, websocket.StatusTryAgainLater, "too many are connected; try again later"}
-	errFast     = &refusal{"fast", http.StatusTooManyRequests, websocket.StatusTryAgainLater, "too many messages; try again later"}
-	errSlow     = &refusal{"slow", http.StatusRequestTimeout, websocket.StatusTryAgainLater, "too slow: connect again, and go on after the last seq"}
-	errAgain    = &refusal{"again", http.StatusServiceUnavailable, websocket.StatusTryAgainLater, "the chat cannot be read now; try again"}
-	errStopping = &refusal{"again", http.StatusServiceUnavailable, websocket.StatusGoingAway, "the channel is starting or stopping; try again"}
+	errToken = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation,
+		"the token is not one that this site's backend has signed: a JWT with HS256, with sub and exp"}
+	errExpired = &refusal{"expired", http.StatusUnauthorized, websocket.StatusPolicyViolation,
+		"the token or the session has expired: connect again, with a new token"}
+	errLong = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation,
+		"the token counts for more than 24 hours: let exp be earlier"}
+	errGuest = &refusal{"token", http.StatusUnauthorized, websocket.StatusPolicyViolation,
+		"the hello has no token, and guests are not let in here"}
+	errOrigin = &refusal{"origin", http.StatusForbidden, websocket.StatusPolicyViolation,
+		"pages of this site may not connect: it is not among the origins of the channel"}
+	errBad = &refusal{"bad", http.StatusBadRequest, websocket.StatusPolicyViolation,
+		"this is not a message: it is one JSON object with type, which is hello or say, and no unknown fields"}
+	errWay = &refusal{"bad", http.StatusUpgradeRequired, websocket.StatusPolicyViolation,
+		"connect here by WebSocket, or post a hello"}
+	errLarge = &refusal{"bad", http.StatusRequestEntityTooLarge, websocket.StatusMessageTooBig,
+		"the message is too large: with files it has 8 MiB at most, and 64 KiB before the welcome and from guests"}
+	errStream = &refusal{"stream", http.StatusNotFound, websocket.StatusPolicyViolation,
+		"there is no such stream any more: post a hello"}
+	errBusy = &refusal{"busy", http.StatusServiceUnavailable, websocket.StatusTryAgainLater,
+		"too many are connected; try again later"}
+	errFast = &refusal{"fast", http.StatusTooManyRequests, websocket.StatusTryAgainLater,
+		"too many messages; try again later"}
+	errSlow = &refusal{"slow", http.StatusRequestTimeout, websocket.StatusTryAgainLater,
+		"too slow: connect again, and go on after the last seq"}
+	errAgain = &refusal{"again", http.StatusServiceUnavailable, websocket.StatusTryAgainLater,
+		"the chat cannot be read now; try again"}
+	errStopping = &refusal{"again", http.StatusServiceUnavailable, websocket.StatusGoingAway,
+		"the channel is starting or stopping; try again"}
 )
 
 // refuse writes why as the whole answer.
@@ -152,7 +167,8 @@ func decode(body []byte) (r request, err error) {
 	if jsonsize.Values(body) > maxValues {
 		return r, errBad
 	}
-	if jsonv2.Unmarshal(body, &r, jsonv2.RejectUnknownMembers(true)) != nil || r.Type != "hello" && r.Type != "say" || r.Since < 0 {
+	if jsonv2.Unmarshal(body, &r, jsonv2.RejectUnknownMembers(true)) != nil || r.Type != "hello" && r.Type != "say" ||
+		r.Since < 0 {
 		return r, errBad
 	}
 	return r, nil
@@ -190,7 +206,8 @@ func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
 		return bad("the text is longer than 64 KiB")
 	}
 	again := func() (event, int) {
-		return failure(r.ID, "again", "the message could not be stored; send it again, with the same id"), http.StatusServiceUnavailable
+		return failure(r.ID, "again", "the message could not be stored; send it again, with the same id"),
+			http.StatusServiceUnavailable
 	}
 	select {
 	case t.taking <- struct{}{}: // one after the other, so that they stay in order
@@ -208,7 +225,8 @@ func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
 		err = errors.New("the channel is stopping")
 	}
 	if err == nil {
-		err = in.Receive(ctx, channel.Incoming{ID: r.ID, From: p.Sender, At: channel.Address{Chat: t.id, Message: r.ID}, Text: r.Text, Files: files, Time: time.Now()})
+		err = in.Receive(ctx, channel.Incoming{ID: r.ID, From: p.Sender, At: channel.Address{Chat: t.id, Message: r.ID},
+			Text: r.Text, Files: files, Time: time.Now()})
 	}
 	if err != nil {
 		t.log.WarnContext(ctx, "a message could not be stored", "chat", t.id, "error", err)

@@ -78,7 +78,8 @@ func (c *Channel) verify(token string, now time.Time) (p person, err error) {
 	}
 	var said claims
 	if jsonv2.Unmarshal(decoded[0], &header) != nil || header.Algorithm != "HS256" || header.Critical != nil ||
-		jsonv2.Unmarshal(decoded[1], &said) != nil || !said.forUs() || !platform.Tidy(said.Subject, maxName) || strings.HasPrefix(said.Subject, guestPrefix) || len(said.Roles) > maxRoles {
+		jsonv2.Unmarshal(decoded[1], &said) != nil || !said.forUs() || !platform.Tidy(said.Subject, maxName) ||
+		strings.HasPrefix(said.Subject, guestPrefix) || len(said.Roles) > maxRoles {
 		return p, errToken
 	}
 	at := float64(now.Unix())
@@ -90,7 +91,8 @@ func (c *Channel) verify(token string, now time.Time) (p person, err error) {
 	case said.Expires > at+(maxLife+skew).Seconds():
 		return p, errLong
 	}
-	p = person{channel.Sender{ID: said.Subject, Name: printable.Line(said.Name, maxName)}, time.Unix(int64(said.Expires), 0)}
+	p = person{channel.Sender{ID: said.Subject, Name: printable.Line(said.Name, maxName)},
+		time.Unix(int64(said.Expires), 0)}
 	for _, role := range said.Roles {
 		p.Roles = append(p.Roles, printable.Line(role, maxName))
 	}
@@ -125,11 +127,14 @@ func (c *Channel) guest(w http.ResponseWriter, r *http.Request, now time.Time) (
 	}
 	// Between sites, a browser keeps a cookie only for the page that got it (Partitioned), and
 	// the list of origins is what protects it. The ready page says when another site frames it.
-	cookie := &http.Cookie{Name: cookieName, Value: key, Path: "/", MaxAge: int(keep.Seconds()), HttpOnly: true, Secure: true, SameSite: http.SameSiteNoneMode, Partitioned: true}
-	if site := r.Header.Get("Sec-Fetch-Site"); (site == "same-site" || site == "same-origin") && !r.URL.Query().Has("framed") {
+	cookie := &http.Cookie{Name: cookieName, Value: key, Path: "/", MaxAge: int(keep.Seconds()), HttpOnly: true,
+		Secure: true, SameSite: http.SameSiteNoneMode, Partitioned: true}
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "same-site" || site == "same-origin") &&
+		!r.URL.Query().Has("framed") {
 		cookie.SameSite, cookie.Partitioned = http.SameSiteStrictMode, false
 	}
 	http.SetCookie(w, cookie)
 	sum := sha256.Sum256([]byte(key))
-	return person{channel.Sender{ID: guestPrefix + hex.EncodeToString(sum[:10]), Roles: []string{"guest"}}, now.Add(maxLife)}, nil
+	return person{channel.Sender{ID: guestPrefix + hex.EncodeToString(sum[:10]), Roles: []string{"guest"}},
+		now.Add(maxLife)}, nil
 }

@@ -108,7 +108,8 @@ func New(c Config) (*Channel, error) {
 	}
 	for i, s := range c.Secrets {
 		if len(s) < minSecret {
-			return nil, fmt.Errorf("secret %d has fewer than %d bytes; make one with: openssl rand -base64 32", i+1, minSecret)
+			return nil, fmt.Errorf("secret %d has fewer than %d bytes; make one with: openssl rand -base64 32", i+1,
+				minSecret)
 		}
 	}
 	for _, o := range c.Origins {
@@ -118,7 +119,8 @@ func New(c Config) (*Channel, error) {
 	}
 	c.Connections, c.Records = cmp.Or(c.Connections, connections), cmp.Or[store.Records](c.Records, &store.Memory{})
 	return &Channel{
-		config: c, log: platform.Log(c.Log), paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
+		config: c, log: platform.Log(c.Log), paces: recent.New[string, *rate.Limiter](remembered),
+		newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
 		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
 	}, nil
 }
@@ -235,7 +237,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
-	case len(r.Header.Values("Origin")) > 1, origin != "" && !c.AllowsOrigin(origin) && !c.own(origin, r), origin == "" && site != "" && site != "same-origin" && site != "none":
+	case len(r.Header.Values("Origin")) > 1, origin != "" && !c.AllowsOrigin(origin) &&
+		!c.own(origin, r), origin == "" && site != "" && site != "same-origin" && site != "none":
 		c.log.DebugContext(r.Context(), "a page of another site was refused", "origin", origin)
 		refuse(w, errOrigin)
 		return

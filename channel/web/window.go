@@ -199,7 +199,8 @@ func (c *Channel) greeted(ctx context.Context, ws *websocket.Conn, guest *person
 }
 
 // stay serves a person until one side ends the connection, and returns why it has ended.
-func (c *Channel) stay(ctx context.Context, end context.CancelCauseFunc, ws *websocket.Conn, p person, since int64) error {
+func (c *Channel) stay(ctx context.Context, end context.CancelCauseFunc, ws *websocket.Conn, p person,
+	since int64) error {
 	release, err := c.admit(p)
 	if err != nil {
 		return err

@@ -115,7 +115,8 @@ func decode(id string, body []byte) (m channel.Incoming, err error) {
 		if len(f.Data) > maxFile {
 			f.Data = nil
 		}
-		m.Files = append(m.Files, chat.File{Name: printable.Line(f.Name, maxName), MediaType: printable.Line(f.MediaType, maxName), Data: f.Data})
+		m.Files = append(m.Files, chat.File{Name: printable.Line(f.Name, maxName),
+			MediaType: printable.Line(f.MediaType, maxName), Data: f.Data})
 	}
 	return m, nil
 }

@@ -37,7 +37,8 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	if c.to == nil {
 		return "", fmt.Errorf("the webhook has no url to send to: %w", channel.ErrRefused)
 	}
-	out := outgoing{ID: idOf(m.Key), Chat: m.To.Chat, Thread: m.To.Thread, ReplyTo: m.To.Message, Text: m.Text, Key: m.Key}
+	out := outgoing{ID: idOf(m.Key), Chat: m.To.Chat, Thread: m.To.Thread, ReplyTo: m.To.Message, Text: m.Text,
+		Key: m.Key}
 	for _, f := range m.Files {
 		out.Files = append(out.Files, file{f.Name, f.MediaType, f.Data})
 	}

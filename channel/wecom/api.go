@@ -71,7 +71,8 @@ func (c *Channel) fetchToken(ctx context.Context) (token string, life time.Durat
 		Expires int    `json:"expires_in"`
 	}
 	query := url.Values{"corpid": {c.config.CorpID}, "corpsecret": {c.config.Secret}}
-	if err := c.api.Call(ctx, platform.Request{Call: "gettoken", Path: "cgi-bin/gettoken", Query: query}, &got); err != nil {
+	if err := c.api.Call(ctx, platform.Request{Call: "gettoken", Path: "cgi-bin/gettoken", Query: query},
+		&got); err != nil {
 		return "", 0, err
 	}
 	if got.Token == "" {
@@ -111,7 +112,8 @@ func (c *Channel) request(ctx context.Context, r platform.Request, out any) (a *
 
 // download fetches a file of a message. One that is too large comes without Data.
 func (c *Channel) download(ctx context.Context, id string) (chat.File, error) {
-	a, err := c.request(ctx, platform.Request{Path: "media/get", Query: url.Values{"media_id": {id}}, Limit: maxFile}, nil)
+	a, err := c.request(ctx, platform.Request{Path: "media/get", Query: url.Values{"media_id": {id}}, Limit: maxFile},
+		nil)
 	if err != nil && !errors.Is(err, platform.ErrTooLarge) {
 		return chat.File{}, err
 	}

@@ -103,7 +103,8 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // isEcho reports whether a text is one with which the platform verifies the URL: a number. A message
 // is signed in the same way, so whoever has seen one on its way could otherwise let us decrypt it.
 func isEcho(text []byte) bool {
-	return len(text) <= 64 && !bytes.ContainsFunc(text, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+	return len(text) <= 64 && !bytes.ContainsFunc(text,
+		func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
 }
 
 // refuse answers a delivery that is not the platform's. The sender learns no reason.
@@ -160,7 +161,8 @@ func (c *Channel) mine(agent string) bool {
 
 // deliver completes a message and hands it over, unless that was done before.
 func (s *session) deliver(ctx context.Context, signature string, e event) error {
-	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: channel.Sender{ID: e.From, Handle: e.From}, At: channel.Address{Chat: e.From, Message: e.ID}}
+	m := channel.Incoming{ID: cmp.Or(e.ID, e.identity()), From: channel.Sender{ID: e.From, Handle: e.From},
+		At: channel.Address{Chat: e.From, Message: e.ID}}
 	s.people.Introduce(ctx, &m.From, s.member)
 	m.Text, _ = e.text()
 	if e.CreateTime > 0 {
@@ -225,7 +227,8 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 		Time    int64    `xml:"CreateTime"`
 		Type    cdata    `xml:"MsgType"`
 		Name    cdata    `xml:"Button>ReplaceName"`
-	}{To: cdata{user}, From: cdata{c.config.CorpID}, Time: now, Type: cdata{"update_button"}, Name: cdata{"✓ " + label}})
+	}{To: cdata{user}, From: cdata{c.config.CorpID}, Time: now, Type: cdata{"update_button"},
+		Name: cdata{"✓ " + label}})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +243,8 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 		Signature cdata    `xml:"MsgSignature"`
 		Time      string   `xml:"TimeStamp"`
 		Nonce     cdata    `xml:"Nonce"`
-	}{Encrypt: cdata{encrypted}, Signature: cdata{sign(c.config.Token, timestamp, nonce, encrypted)}, Time: timestamp, Nonce: cdata{nonce}})
+	}{Encrypt: cdata{encrypted}, Signature: cdata{sign(c.config.Token, timestamp, nonce, encrypted)}, Time: timestamp,
+		Nonce: cdata{nonce}})
 }
 
 // member asks who a member is. Without an answer of the platform it is only the ID.
@@ -279,13 +283,16 @@ func (s *session) file(ctx context.Context, e event) chat.File {
 // gives, or those that fit the message.
 func (e event) named(name, mediaType string) chat.File {
 	usual := map[string][2]string{
-		"image": {"image.jpg", "image/jpeg"}, "voice": {"voice." + cmp.Or(e.Format, "amr"), "audio/" + cmp.Or(e.Format, "amr")},
-		"video": {"video.mp4", "video/mp4"}, "shortvideo": {"video.mp4", "video/mp4"}, "file": {"file", "application/octet-stream"},
+		"image": {"image.jpg", "image/jpeg"},
+		"voice": {"voice." + cmp.Or(e.Format, "amr"), "audio/" + cmp.Or(e.Format, "amr")},
+		"video": {"video.mp4", "video/mp4"}, "shortvideo": {"video.mp4", "video/mp4"},
+		"file": {"file", "application/octet-stream"},
 	}[e.Type]
 	if mediaType == "application/octet-stream" {
 		mediaType = ""
 	}
-	return chat.File{Name: printable.Line(cmp.Or(name, e.FileName, usual[0]), 200), MediaType: printable.Line(cmp.Or(mediaType, usual[1]), 100)}
+	return chat.File{Name: printable.Line(cmp.Or(name, e.FileName, usual[0]), 200),
+		MediaType: printable.Line(cmp.Or(mediaType, usual[1]), 100)}
 }
 
 // The platform's scheme (加解密方案说明, document/path/90968): AES-256-CBC, padded by PKCS#7 to

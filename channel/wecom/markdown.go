@@ -75,7 +75,8 @@ func (w *writer) link(l markup.Link) string {
 	case label == target || label == "":
 		return target
 	}
-	return w.mark("["+label+"]("+target+")", label+" ("+target+")", strings.ContainsAny(target, "() \n") || strings.ContainsAny(label, "[]\n"))
+	return w.mark("["+label+"]("+target+")", label+" ("+target+")", strings.ContainsAny(target, "() \n") ||
+		strings.ContainsAny(label, "[]\n"))
 }
 
 // literal writes a text that is no markup.

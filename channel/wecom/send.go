@@ -84,7 +84,8 @@ func compose(m channel.Outgoing, group bool) (parts []channel.Outgoing) {
 	for _, f := range m.Files {
 		part := channel.Outgoing{Files: []chat.File{f}}
 		if len(f.Data) < minUpload {
-			part = channel.Outgoing{Text: fmt.Sprintf("%s: %s", cmp.Or(f.Name, "file"), strings.ToValidUTF8(string(f.Data), ""))}
+			part = channel.Outgoing{Text: fmt.Sprintf("%s: %s", cmp.Or(f.Name, "file"),
+				strings.ToValidUTF8(string(f.Data), ""))}
 		}
 		parts = append(parts, part)
 	}
@@ -116,9 +117,11 @@ func (c *Channel) send(ctx context.Context, to string, group bool, kind string, 
 	}
 	switch {
 	case sent.Invalid != "":
-		return "", fmt.Errorf("%w: wecom: message/send: %s does not exist or may not see the application", channel.ErrGone, to)
+		return "", fmt.Errorf("%w: wecom: message/send: %s does not exist or may not see the application",
+			channel.ErrGone, to)
 	case sent.Unlicensed != "":
-		return "", fmt.Errorf("%w: wecom: message/send: %s has no licence for the API (基础接口许可)", channel.ErrRefused, to)
+		return "", fmt.Errorf("%w: wecom: message/send: %s has no licence for the API (基础接口许可)",
+			channel.ErrRefused, to)
 	}
 	return sent.ID, nil
 }

@@ -22,7 +22,8 @@ func (c *Channel) Tools() []tool.Tool {
 			"Applies for an approval (leave, expense, purchase) in WeCom, in the name of the person who asks, by a template of the company. "+
 				"If a field is missing or unknown, the answer lists the template's fields.",
 			"以提问者的名义，按企业的审批模板提交企业微信审批申请。",
-			[]string{"apply for approval", "expense claim", "leave request", "提交审批", "发起审批", "报销", "请假", "采购申请"}, nil), c.apply),
+			[]string{"apply for approval", "expense claim", "leave request", "提交审批", "发起审批", "报销", "请假",
+				"采购申请"}, nil), c.apply),
 		tool.Func(platform.Definition(Platform, "wecom_meeting",
 			"Schedules an online meeting in WeCom (Tencent Meeting), in the name of the person who asks.",
 			"以提问者的名义预约企业微信会议。",
@@ -101,7 +102,8 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 			Controls []field `json:"controls"`
 		} `json:"template_content"`
 	}
-	if err := c.post(ctx, "oa/gettemplatedetail", nil, map[string]string{"template_id": printable.Line(in.Template, 200)}, &template); err != nil {
+	if err := c.post(ctx, "oa/gettemplatedetail", nil,
+		map[string]string{"template_id": printable.Line(in.Template, 200)}, &template); err != nil {
 		return tool.Failure("the template could not be read: %v", err), nil
 	}
 	fields := template.Content.Controls
@@ -153,11 +155,13 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 	if err != nil {
 		return tool.Failure("the approval was not handed in: %v", err), nil
 	}
-	return tool.Text(fmt.Sprintf("The approval %s (%s) is handed in and waits for those who approve.", done.Number, template.Names)), nil
+	return tool.Text(fmt.Sprintf("The approval %s (%s) is handed in and waits for those who approve.", done.Number,
+		template.Names)), nil
 }
 
 func (f field) is(title string) bool {
-	return title == f.Property.ID || slices.ContainsFunc(f.Property.Title, func(t translation) bool { return t.Text == title })
+	return title == f.Property.ID ||
+		slices.ContainsFunc(f.Property.Title, func(t translation) bool { return t.Text == title })
 }
 
 // describe lists the fields of a template for the model.
@@ -214,7 +218,8 @@ func (f field) value(said string) (any, error) {
 		return map[string]string{"new_" + strings.ToLower(f.Property.Control): said}, nil
 	case "Date":
 		if t, ok := moment(said, "2006-01-02 15:04", time.DateOnly); ok {
-			return map[string]any{"date": map[string]string{"type": f.Config.Date.Type, "s_timestamp": strconv.FormatInt(t.Unix(), 10)}}, nil
+			return map[string]any{"date": map[string]string{"type": f.Config.Date.Type,
+				"s_timestamp": strconv.FormatInt(t.Unix(), 10)}}, nil
 		}
 		return nil, fmt.Errorf("%q is no date such as 2006-01-02 or 2006-01-02 15:04", said)
 	case "Selector":
@@ -271,13 +276,15 @@ func (c *Channel) meet(ctx context.Context, in meeting) (chat.Result, error) {
 		Link string `json:"meeting_link"`
 	}
 	err := c.post(ctx, "meeting/create", nil, map[string]any{
-		"admin_userid": person, "title": printable.Line(in.Title, 255), "description": printable.Text(in.About), "meeting_start": start.Unix(), "meeting_duration": in.Minutes * 60,
+		"admin_userid": person, "title": printable.Line(in.Title, 255), "description": printable.Text(in.About),
+		"meeting_start": start.Unix(), "meeting_duration": in.Minutes * 60,
 		"invitees": map[string]any{"userid": append([]string{person}, in.Invitees...)},
 	}, &done)
 	if err != nil {
 		return tool.Failure("the meeting was not scheduled: %v", err), nil
 	}
-	text := fmt.Sprintf("The meeting %q is scheduled for %s, %d minutes. Its ID is %s.", in.Title, start.Format(time.RFC3339), in.Minutes, done.ID)
+	text := fmt.Sprintf("The meeting %q is scheduled for %s, %d minutes. Its ID is %s.", in.Title,
+		start.Format(time.RFC3339), in.Minutes, done.ID)
 	if done.Code != "" {
 		text += " Its number is " + done.Code + "."
 	}

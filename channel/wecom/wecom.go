@@ -70,7 +70,8 @@ var (
 // New returns the channel of an application. It asks the platform nothing.
 func New(c Config) (*Channel, error) {
 	for _, field := range []struct{ name, value string }{
-		{"corporation's ID (企业ID)", c.CorpID}, {"application's Secret", c.Secret}, {"callback's Token", c.Token}, {"callback's EncodingAESKey", c.AESKey},
+		{"corporation's ID (企业ID)", c.CorpID}, {"application's Secret", c.Secret}, {"callback's Token", c.Token},
+		{"callback's EncodingAESKey", c.AESKey},
 	} {
 		if field.value == "" {
 			return nil, fmt.Errorf("wecom: the %s is missing", field.name)

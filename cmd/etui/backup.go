@@ -35,9 +35,11 @@ wrote, also of people whom etui forgets later.`,
 				return err
 			}
 			return at.Print(b, func() string {
-				text := phrase.In(at.Language, "%s holds %s, %s.\n", b.File, phrase.Count(at.Language, b.Files, "file"), size(at.Language, b.Bytes))
+				text := phrase.In(at.Language, "%s holds %s, %s.\n", b.File, phrase.Count(at.Language, b.Files, "file"),
+					size(at.Language, b.Bytes))
 				if w.Config.Store != "" {
-					text += phrase.In(at.Language, "Conversations are not in it: copy the database of store: with pg_dump.\n")
+					text += phrase.In(at.Language,
+						"Conversations are not in it: copy the database of store: with pg_dump.\n")
 				}
 				return text
 			})
@@ -79,7 +81,8 @@ An older etui's backup is brought to this version; a newer one's is refused.`,
 }
 
 func describeRestored(lang string, b backup.Archive) string {
-	text := phrase.In(lang, "%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime), phrase.Count(lang, b.Files, "file"), size(lang, b.Bytes))
+	text := phrase.In(lang, "%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime),
+		phrase.Count(lang, b.Files, "file"), size(lang, b.Bytes))
 	if b.Before != "" {
 		text += phrase.In(lang, "What was there before is in %s.\n", b.Before)
 	}

@@ -66,7 +66,8 @@ line is a message.`,
 	}
 	callerFlags(c.Flags(), &who)
 	c.Flags().BoolVarP(&again, "continue", "c", false, "continue the latest conversation of this user and channel")
-	c.Flags().StringArrayVar(&paths, "file", nil, "picture, PDF or text to send with the message, or with the first one of a conversation")
+	c.Flags().StringArrayVar(&paths, "file", nil,
+		"picture, PDF or text to send with the message, or with the first one of a conversation")
 	c.Flags().StringVarP(&text, "message", "m", "", `the message; "-" reads it from standard input`)
 	return c
 }

@@ -33,8 +33,9 @@ func completes(g *gateway, most int, list names) cobra.CompletionFunc {
 func addCompletion(g *gateway, c *cobra.Command) {
 	for flag, list := range map[string]names{
 		"agent": (*client.Client).AgentNames,
-		"skill": (*client.Client).ToolsetNames, "include-skill": (*client.Client).ToolsetNames, "exclude-skill": (*client.Client).ToolsetNames,
-		"include": (*client.Client).ToolNames, "exclude": (*client.Client).ToolNames,
+		"skill": (*client.Client).ToolsetNames, "include-skill": (*client.Client).ToolsetNames,
+		"exclude-skill": (*client.Client).ToolsetNames,
+		"include":       (*client.Client).ToolNames, "exclude": (*client.Client).ToolNames,
 	} {
 		if c.Flags().Lookup(flag) != nil {
 			_ = c.RegisterFlagCompletionFunc(flag, completes(g, 0, list)) // it fails for unknown flags only

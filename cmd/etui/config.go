@@ -63,13 +63,16 @@ func configCommand(at *place) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return at.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
-				missing := ""
-				if !w.Found {
-					missing = phrase.In(at.Language, " (does not exist)")
-				}
-				return phrase.In(at.Language, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
-			})
+			return at.Print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State},
+				func() string {
+					missing := ""
+					if !w.Found {
+						missing = phrase.In(at.Language, " (does not exist)")
+					}
+					return phrase.In(at.Language, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing,
+						w.Dir,
+						w.State)
+				})
 		},
 	}, configTrust(at), configApply(at), &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
@@ -94,7 +97,8 @@ more. A running gateway takes a confirmed change up by itself.`,
 				return err
 			}
 			return at.Print(map[string]any{"config": file, "powers": powers}, func() string {
-				return strings.Join(append([]string{phrase.In(at.Language, "Confirmed %s.", terminal.ShortPath(file))}, powers...), "\n  ") + "\n"
+				return strings.Join(append([]string{phrase.In(at.Language, "Confirmed %s.", terminal.ShortPath(file))},
+					powers...), "\n  ") + "\n"
 			})
 		},
 	}
@@ -102,7 +106,8 @@ more. A running gateway takes a confirmed change up by itself.`,
 
 func configApply(at *place) *cobra.Command {
 	return &cobra.Command{
-		Use: "apply [FILE]", Short: "Put a change of etui.yaml in effect while commands run", Args: cobra.MaximumNArgs(1),
+		Use: "apply [FILE]", Short: "Put a change of etui.yaml in effect while commands run",
+		Args: cobra.MaximumNArgs(1),
 		Long: `etui reads changes of etui.yaml by itself. While a command of a model runs that could
 have made a change, it waits for the end of the command, and then restores the file.
 
@@ -122,13 +127,15 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 				_, err = phrase.Fprintf(at.Out, at.Language, "%s says what is in effect.\n", w.File)
 				return err
 			case !e.Waits && from == "":
-				_, err = phrase.Fprintf(at.Out, at.Language, "No command runs that could have made the change: etui reads it by itself.\n")
+				_, err = phrase.Fprintf(at.Out, at.Language,
+					"No command runs that could have made the change: etui reads it by itself.\n")
 				return err
 			case from == "":
 				if err := at.secrets.Set(w.File, w.Config.Secrets()...); err != nil {
 					return err
 				}
-				if _, err := io.WriteString(at.secrets.Writer(at.Err), difference(string(e.Before), string(e.Now))); err != nil {
+				if _, err := io.WriteString(at.secrets.Writer(at.Err),
+					difference(string(e.Before), string(e.Now))); err != nil {
 					return err
 				}
 				if err := at.Confirm("Is this change of %s yours?", w.File); err != nil {
@@ -141,7 +148,8 @@ write, it writes what is in FILE to etui.yaml and does not ask.`,
 			if err := e.Accept(); err != nil {
 				return err
 			}
-			_, err = phrase.Fprintf(at.Out, at.Language, "%s is changed; etui status shows when it is in effect.\n", w.File)
+			_, err = phrase.Fprintf(at.Out, at.Language, "%s is changed; etui status shows when it is in effect.\n",
+				w.File)
 			return err
 		},
 	}
@@ -196,7 +204,8 @@ func validateConfig(ctx context.Context, at *place) error {
 		for _, warning := range slices.Concat(b.Mistakes.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
+		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(),
+			"skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range slices.Concat(b.Mistakes.Later, b.Warnings, b.Failures()) {
 		phrase.Fprintf(at.Err, at.Language, "warning: %v\n", warning)
@@ -205,7 +214,9 @@ func validateConfig(ctx context.Context, at *place) error {
 	if !w.Found {
 		what = phrase.In(at.Language, "There is no %s; the defaults are valid", w.File)
 	}
-	_, err = phrase.Fprintf(at.Out, at.Language, "%s: %s, %s, %s, model %s.\n", what, phrase.Count(at.Language, catalog.Len(), "tool"), phrase.Count(at.Language, skills, "skill"), phrase.Count(at.Language, rules, "rule"), b.Models(at.Language))
+	_, err = phrase.Fprintf(at.Out, at.Language, "%s: %s, %s, %s, model %s.\n", what,
+		phrase.Count(at.Language, catalog.Len(), "tool"), phrase.Count(at.Language, skills, "skill"),
+		phrase.Count(at.Language, rules, "rule"), b.Models(at.Language))
 	return err
 }
 
@@ -215,9 +226,12 @@ func validateUnconfirmed(at *place, w *workdir.Workspace, waits *trust.Unconfirm
 		return err
 	}
 	if at.JSON {
-		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "confirmed": false, "config": w.File, "powers": waits.Powers})
+		return json.NewEncoder(at.Out).Encode(map[string]any{"valid": true, "confirmed": false, "config": w.File,
+			"powers": waits.Powers})
 	}
 	phrase.Fprintf(at.Err, at.Language, "warning: %s\n", printable.Text(waits.Error()))
-	_, err := phrase.Fprintf(at.Out, at.Language, "The keys, values and rules of %s are valid. Names of tools and skills are checked once it is confirmed.\n", filepath.Base(w.File))
+	_, err := phrase.Fprintf(at.Out, at.Language,
+		"The keys, values and rules of %s are valid. Names of tools and skills are checked once it is confirmed.\n",
+		filepath.Base(w.File))
 	return err
 }

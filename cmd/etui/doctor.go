@@ -56,7 +56,8 @@ func examine(ctx context.Context, at *place) []doctor.Finding {
 	if at.JSON { // programs read English
 		lang = phrase.English
 	}
-	report := []doctor.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	report := []doctor.Finding{{Check: "etui", OK: true,
+		Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	w, waits, err := at.read(ctx)
 	switch {
 	case err != nil:
@@ -66,7 +67,8 @@ func examine(ctx context.Context, at *place) []doctor.Finding {
 		return append(report, doctor.Finding{Check: "configuration", Says: phrase.Say(lang, err)})
 	case waits != nil:
 		return append(report,
-			doctor.Finding{Check: "configuration", OK: true, Says: phrase.In(lang, "%s has no mistake in its keys and values; the rest is examined once it is confirmed", w.File)},
+			doctor.Finding{Check: "configuration", OK: true,
+				Says: phrase.In(lang, "%s has no mistake in its keys and values; the rest is examined once it is confirmed", w.File)},
 			doctor.Finding{Check: "confirmed", Says: waits.Says(lang), Do: waits.Do(lang)})
 	}
 	waiting := time.AfterFunc(2*time.Second, func() {
@@ -81,7 +83,8 @@ func examine(ctx context.Context, at *place) []doctor.Finding {
 // describeReport writes a report for people.
 func describeReport(lang string, report []doctor.Finding, width int) string {
 	var b strings.Builder
-	titles := map[string]string{doctor.Protects: "What protects you here", doctor.Gap: "What does not, and how to change that"}
+	titles := map[string]string{doctor.Protects: "What protects you here",
+		doctor.Gap: "What does not, and how to change that"}
 	section := ""
 	for _, f := range report {
 		if f.Section != section {

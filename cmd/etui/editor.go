@@ -27,7 +27,8 @@ func editText(ctx context.Context, console *terminal.Console, text string) (edit
 	run := exec.CommandContext(ctx, editor[0], append(editor[1:], f.Name())...)
 	run.Stdin, run.Stdout, run.Stderr = console.In, console.Out, console.Err
 	if err := run.Run(); err != nil {
-		return "", phrase.Errorf("the editor %s failed, and nothing was changed: %w; set EDITOR to another one", editor[0], err)
+		return "", phrase.Errorf("the editor %s failed, and nothing was changed: %w; set EDITOR to another one",
+			editor[0], err)
 	}
 	b, err := os.ReadFile(f.Name())
 	return string(b), err

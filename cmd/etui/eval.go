@@ -42,10 +42,13 @@ too; vectors are kept in the state folder.`,
 		RunE:    func(c *cobra.Command, args []string) error { return measureSets(c.Context(), at, args, o) },
 	}
 	c.Flags().StringVar(&o.Queries, "queries", "", "`FILE` with the questions, in place of queries.jsonl")
-	c.Flags().StringVar(&o.Run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
-	c.Flags().StringVar(&o.Score, "score", "", "score the rankings in `FILE` (for several sets: SET.jsonl in this folder)")
+	c.Flags().StringVar(&o.Run, "run", "",
+		"write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
+	c.Flags().StringVar(&o.Score, "score", "",
+		"score the rankings in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().StringVar(&o.Usage, "usage", "", "past questions that vote, in `FILE`")
-	c.Flags().StringVar(&o.Enriched, "enriched", "", "more texts about the tools, in `FILE` (for several sets: SET.jsonl in this folder)")
+	c.Flags().StringVar(&o.Enriched, "enriched", "",
+		"more texts about the tools, in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().IntVar(&o.Limit, "limit", 8, "how many tools would be sent for a question")
 	return c
 }
@@ -85,7 +88,8 @@ func measureSets(ctx context.Context, at *place, args []string, o eval.Options) 
 		}
 		for i, p := range r.Problems {
 			if i == maxProblems {
-				phrase.Fprintf(console.Err, console.Language, "%s: %d lines more could not be used\n", r.Set, len(r.Problems)-i)
+				phrase.Fprintf(console.Err, console.Language, "%s: %d lines more could not be used\n", r.Set,
+					len(r.Problems)-i)
 				break
 			}
 			fmt.Fprintln(console.Err, p)

@@ -50,7 +50,10 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 		return config.Usagef("%s is there already; etui config validate checks it", file)
 	}
 	if _, err := os.Stat(filepath.Dir(file)); err == nil { // it may have skills of somebody else
-		if _, err := at.asking(ctx, func() (*workdir.Workspace, error) { return workdir.Open(filepath.Dir(file), "", os.Environ()) }); err != nil {
+		if _, err := at.asking(ctx, func() (*workdir.Workspace,
+			error) {
+			return workdir.Open(filepath.Dir(file), "", os.Environ())
+		}); err != nil {
 			return err
 		}
 	}
@@ -75,7 +78,8 @@ func writeStarter(ctx context.Context, at *place, dir string, yes bool) error {
 	if _, err := workdir.Open(filepath.Dir(file), "", os.Environ()); err != nil {
 		return phrase.Errorf("%s is written, but cannot be used: %w", file, err)
 	}
-	return at.Print(map[string]string{"config": file}, func() string { return begun(at.Language, s, file, dir, absent) })
+	return at.Print(map[string]string{"config": file},
+		func() string { return begun(at.Language, s, file, dir, absent) })
 }
 
 // begun says what was written and what to do next.
@@ -108,18 +112,22 @@ func begun(lang string, s config.Starter, file, dir, absent string) string {
 // askStarter asks the four questions, or three: the offline model has no name. Absent tells that the
 // provider does not offer the model.
 func askStarter(ctx context.Context, at *place, q *terminal.Questions) (s config.Starter, absent string, err error) {
-	if s.Instructions, err = q.Ask(ctx, at.Say("What does the agent do?"), at.Say("You help with the files in this folder."), nil); err != nil {
+	if s.Instructions, err = q.Ask(ctx, at.Say("What does the agent do?"),
+		at.Say("You help with the files in this folder."), nil); err != nil {
 		return s, "", err
 	}
 	s.Language = at.Language
 	provider, model := app.Provider(os.Getenv)
-	s.Provider, err = q.Ask(ctx, at.Say("Which model: offline, openai, anthropic, gemini, ollama, or a URL?"), provider, func(answer string) error {
-		u, err := url.Parse(answer)
-		if _, named := config.ServiceOf(answer); answer != "offline" && !named && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return config.Usagef("%q is not offline, %s or a URL such as http://127.0.0.1:8080/v1", answer, config.ServiceNames())
-		}
-		return nil
-	})
+	s.Provider, err = q.Ask(ctx, at.Say("Which model: offline, openai, anthropic, gemini, ollama, or a URL?"), provider,
+		func(answer string) error {
+			u, err := url.Parse(answer)
+			if _, named := config.ServiceOf(answer); answer != "offline" && !named &&
+				(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+				return config.Usagef("%q is not offline, %s or a URL such as http://127.0.0.1:8080/v1", answer,
+					config.ServiceNames())
+			}
+			return nil
+		})
 	if err != nil {
 		return s, "", err
 	}
@@ -141,12 +149,13 @@ func askStarter(ctx context.Context, at *place, q *terminal.Questions) (s config
 		}
 		absent = app.Absent(at.Language, offered, s.Model)
 	}
-	writes, err := q.Ask(ctx, at.Say("May the agent change files here and run programs, isolated in a sandbox?"), at.Say("yes"), func(answer string) error {
-		if answer != "yes" && answer != "no" {
-			return config.Usagef("%q is not yes or no", answer)
-		}
-		return nil
-	})
+	writes, err := q.Ask(ctx, at.Say("May the agent change files here and run programs, isolated in a sandbox?"),
+		at.Say("yes"), func(answer string) error {
+			if answer != "yes" && answer != "no" {
+				return config.Usagef("%q is not yes or no", answer)
+			}
+			return nil
+		})
 	s.ReadOnly = writes == "no" // the usual answer is yes
 	return s, absent, err
 }

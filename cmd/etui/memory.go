@@ -108,10 +108,12 @@ func editMemory(ctx context.Context, c *call, who api.Message) error {
 		return err
 	}
 	if text == r.Text {
-		return c.Print(api.MemoryText{Memory: text}, func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
+		return c.Print(api.MemoryText{Memory: text},
+			func() string { return phrase.In(c.Language, "Nothing was changed.\n") })
 	}
 	var e api.MemoryText
-	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text}, &e); err != nil {
+	if err := c.client.Do(ctx, http.MethodPut, "/api/memory", api.MemoryEdit{Message: who, Base: r.Text, New: text},
+		&e); err != nil {
 		return err
 	}
 	return c.Print(e, func() string {

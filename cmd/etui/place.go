@@ -89,7 +89,8 @@ func (at *place) confirms(ctx context.Context, u *trust.UnconfirmedError) bool {
 	if at.JSON || at.silent || !terminal.Is(at.In) || !terminal.Is(at.Err) {
 		return false
 	}
-	return at.Questions(false).Agree(ctx, printable.Text(u.Says(at.Language))+"\n"+at.Say("Is this yours, and may it do that?"))
+	return at.Questions(false).Agree(ctx,
+		printable.Text(u.Says(at.Language))+"\n"+at.Say("Is this yours, and may it do that?"))
 }
 
 // servers are the commands about MCP servers of the workspace.
@@ -110,7 +111,9 @@ func (at *place) logger(c config.Log) *slog.Logger {
 	if c.JSON {
 		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal.Is(at.Err) || os.Getenv("NO_COLOR") != ""}))
+	return slog.New(tint.NewTextHandler(out,
+		&tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !terminal.Is(at.Err) ||
+			os.Getenv("NO_COLOR") != ""}))
 }
 
 // quiet is a logger that leaves out what only a server's operator wants to read.

@@ -51,20 +51,25 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(cmd.Context(), at, args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: all, naive, direct, preselect, bridge, native, auto, configured (default: "+
-		"all but the last; with a change only that, with --baseline its own)")
+	flags.StringSliceVar(&f.names, "mode", nil,
+		"ways to bring tools to the model: all, naive, direct, preselect, bridge, native, auto, configured (default: "+
+			"all but the last; with a change only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
 	flags.StringSliceVar(&f.roles, "role", nil, "role of the user of stored conversations (may be repeated)")
 	flags.StringVar(&f.change.File, "against", "", "another etui.yaml: replay on it too, and print the differences")
-	flags.StringVar(&f.change.Texts, "enriched", "", "another file of texts about tools, see enrich.md: replay with it too")
-	flags.StringArrayVar(&f.change.Rules, "rule", nil, "one more rule of visibility, in YAML: replay with it too (may be repeated)")
+	flags.StringVar(&f.change.Texts, "enriched", "",
+		"another file of texts about tools, see enrich.md: replay with it too")
+	flags.StringArrayVar(&f.change.Rules, "rule", nil,
+		"one more rule of visibility, in YAML: replay with it too (may be repeated)")
 	flags.IntVar(&f.change.Limit, "limit", 0, "another limit of tools: replay with it too")
 	flags.IntVar(&f.change.Budget, "budget", 0, "another limit of their tokens: replay with it too")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier output of --json: print the differences from it")
-	flags.StringToStringVar(&f.failUnder, "fail-under", nil, "exit with code 1 when a share is lower: recall=0.9,reached=0.95")
-	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or before a change")
+	flags.StringToStringVar(&f.failUnder, "fail-under", nil,
+		"exit with code 1 when a share is lower: recall=0.9,reached=0.95")
+	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false,
+		"exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or before a change")
 	flags.BoolVar(&f.warm, "warm", false, "let each conversation use what the one before left in the provider's cache")
 	flags.BoolVar(&f.table, "table", false, "print a table in Markdown")
 	flags.BoolVar(&f.turns, "turns", false, "print every turn")
@@ -141,7 +146,8 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 }
 
 // conversationsOf returns the conversations to replay.
-func conversationsOf(ctx context.Context, at *place, w *workdir.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func conversationsOf(ctx context.Context, at *place, w *workdir.Workspace, files []string,
+	f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
 		return nil, config.Usagef("give files or --session, not both")
@@ -175,7 +181,8 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compareReplays replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
-func compareReplays(ctx context.Context, at *place, w *workdir.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func compareReplays(ctx context.Context, at *place, w *workdir.Workspace, conversations []replay.Conversation,
+	f *replayFlags) (before, after replay.Report, err error) {
 	var changed *workdir.Workspace
 	if !f.change.Empty() {
 		if changed, err = w.With(f.change); err != nil {

@@ -37,7 +37,8 @@ import (
 // resources are the commands about the kinds of things that a gateway has.
 func resources() []action {
 	return []action{
-		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), mcpServers(), memory(), sessions(), skills(),
+		agents(), approvals(), auditRecords(), channels(), cron(), forget(), inboxItems(), keys(), mcpServers(),
+		memory(), sessions(), skills(),
 		status(), tools(), topAction(), usageRecords(), whoami(),
 	}
 }
@@ -62,8 +63,10 @@ func agents() action {
 				otherwise: "change the agent in etui.yaml instead",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
-					f.StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
-					f.StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, None: no skill")
+					f.StringVar(&groups, "groups", "",
+						"give it only the tools of these groups, as in file,shell; empty: all")
+					f.StringSliceVar(&skills, "skills", nil,
+						"offer the model only these skills; empty: all, None: no skill")
 				},
 				check: func(c *call) error {
 					if c.flags.Changed("skill") {
@@ -117,7 +120,8 @@ their conversation.`,
 					return nil
 				},
 				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(lang string, x approval.Approval) string {
-					return phrase.In(lang, "%s may run; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+					return phrase.In(lang, "%s may run; its conversation goes on: etui sessions show %s\n", x.Tool,
+						client.SessionName(x.Session))
 				}),
 			},
 			{
@@ -126,7 +130,8 @@ their conversation.`,
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&said.Reason, "reason", "", "why; the model reads it") },
 				check:   func(*call) error { said.Approved = new(bool); return nil },
 				run: send(http.MethodPost, "/admin/approvals/{}", &said, func(lang string, x approval.Approval) string {
-					return phrase.In(lang, "%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool, client.SessionName(x.Session))
+					return phrase.In(lang, "%s is declined; its conversation goes on: etui sessions show %s\n", x.Tool,
+						client.SessionName(x.Session))
 				}),
 			},
 			{
@@ -159,34 +164,38 @@ were given a code. A channel is closed to everybody whom its keys allow and grou
 			{
 				use: "test NAME", short: "Ask the platform which account a channel has", needs: records,
 				example: "  etui channels test telegram",
-				run: send(http.MethodPost, "/admin/channels/{}/test", nil, func(lang string, x server.ChannelAccount) string {
-					return phrase.In(lang, "%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
-				}),
+				run: send(http.MethodPost, "/admin/channels/{}/test", nil,
+					func(lang string, x server.ChannelAccount) string {
+						return phrase.In(lang, "%s works: the account is %s.\n", x.Name, printable.OneLine(x.Account))
+					}),
 			},
 			{
 				use: "pair CODE", short: "Let in whoever was given a code", needs: changes | records,
 				example: "  etui channels pair K3F9ABCD",
 				check:   func(c *call) error { code.Code = c.args[0]; return nil },
 				run: send(http.MethodPost, "/admin/channels/pair", &code, func(lang string, p channel.Pairing) string {
-					name, user := cmp.Or(printable.OneLine(p.Name), phrase.Word(lang, "the person")), printable.OneLine(p.User)
+					name, user := cmp.Or(printable.OneLine(p.Name), phrase.Word(lang, "the person")),
+						printable.OneLine(p.User)
 					return phrase.In(lang, "%s (%s) can write to %s now. Take it back: etui channels unpair %[3]s %[2]s\n", name, user, p.Channel)
 				}),
 			},
 			{
 				use: "unpair NAME USER", short: "Take back what a code gave", needs: changes | records,
 				example: "  etui channels unpair telegram 4711",
-				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil, func(lang string, p channel.Pairing) string {
-					return phrase.In(lang, "%s cannot write to %s any more.\n", p.User, p.Channel)
-				}),
+				run: send(http.MethodDelete, "/admin/channels/{}/people/{}", nil,
+					func(lang string, p channel.Pairing) string {
+						return phrase.In(lang, "%s cannot write to %s any more.\n", p.User, p.Channel)
+					}),
 			},
 			{
 				use: "send NAME CHAT TEXT", short: "Say something in a chat", needs: records,
 				example: "  etui channels send telegram 4711 \"the deployment is done\"",
 				flags:   func(f *pflag.FlagSet) { f.StringVar(&m.Thread, "thread", "", "thread or topic of the chat") },
 				check:   func(c *call) error { m.Chat, m.Text = c.args[1], c.args[2]; return nil },
-				run: send(http.MethodPost, "/admin/channels/{}/send", &m, func(lang string, _ server.ChannelMessage) string {
-					return phrase.In(lang, "Sent.\n")
-				}),
+				run: send(http.MethodPost, "/admin/channels/{}/send", &m,
+					func(lang string, _ server.ChannelMessage) string {
+						return phrase.In(lang, "Sent.\n")
+					}),
 			},
 		},
 	}
@@ -222,16 +231,19 @@ name of its user and with the rights of that user at that moment; its answer is 
 					f.StringVar(&t.Agent, "agent", "", "agent that answers (default: the first one)")
 					f.StringVar(&t.User, "user", "", "user in whose name it runs")
 					f.StringVar(&t.Channel, "channel", "cli", "channel that it counts as")
-					f.StringVar(&t.Session, "session", "", "name of the conversation (default: that of the user, or one of its own)")
+					f.StringVar(&t.Session, "session", "",
+						"name of the conversation (default: that of the user, or one of its own)")
 					f.StringVar(&t.Zone, "zone", "", "time zone, such as Asia/Shanghai (default: the machine's)")
-					f.StringVar(&catchUp, "catch-up", "once", "what becomes of times when etui did not run: once, skip or all")
+					f.StringVar(&catchUp, "catch-up", "once",
+						"what becomes of times when etui did not run: once, skip or all")
 				},
 				check: func(c *call) error {
 					t.When, t.Text, t.CatchUp = c.args[0], c.args[1], schedule.CatchUp(catchUp)
 					return nil
 				},
 				run: send(http.MethodPost, "/admin/tasks", &t, func(lang string, t schedule.Task) string {
-					return phrase.In(lang, "Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID, t.NextRun(), client.SessionName(t.Key))
+					return phrase.In(lang, "Task %s runs next at %s; its answers are in etui sessions show %s\n", t.ID,
+						t.NextRun(), client.SessionName(t.Key))
 				}),
 			},
 			{
@@ -272,13 +284,16 @@ reply: try it once more, or drop it.`,
 					None: "No message waits.\n", Head: []string{"ID", "STATE", "ACCEPTED", "SESSION", "TEXT"},
 					Row: func(i inbox.Item) []string {
 						when := i.Accepted.Local().Format(time.DateTime)
-						return []string{strconv.FormatInt(i.ID, 10), string(i.State), when, client.SessionName(i.Session), i.Text}
+						return []string{strconv.FormatInt(i.ID, 10), string(i.State), when,
+							client.SessionName(i.Session), i.Text}
 					},
 				}.Text),
 			},
 			one("show", "Show a message", http.MethodGet, "", records, report.Item),
-			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records, report.RetryNote),
-			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records, report.DropNote),
+			one("retry", "Take up a parked message again", http.MethodPost, "/retry", changes|records,
+				report.RetryNote),
+			one("drop", "Drop a parked message: it is not answered", http.MethodDelete, "", changes|records,
+				report.DropNote),
 		},
 	}
 }
@@ -302,9 +317,11 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
   etui keys add phone                    of the user with the identity key:phone`,
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&n.User, "user", "", "user of etui.yaml to whom the key belongs")
-					f.BoolVar(&n.Operator, "operator", false, "give it the powers of an operator, on the gateway's machine")
+					f.BoolVar(&n.Operator, "operator", false,
+						"give it the powers of an operator, on the gateway's machine")
 					f.BoolVar(&n.ForOthers, "for-others", false, "let it say whom a message is from")
-					f.BoolVar(&n.NoClientTools, "no-client-tools", false, "refuse requests with it that bring tools of their client")
+					f.BoolVar(&n.NoClientTools, "no-client-tools", false,
+						"refuse requests with it that bring tools of their client")
 				},
 				check: func(c *call) error {
 					if n.Name = c.args[0]; n.User != "" && n.Operator {
@@ -315,7 +332,8 @@ program speak for others with the headers X-Etui-*. etui stores no key, only its
 				run: func(ctx context.Context, c *call) error {
 					return send(http.MethodPost, "/admin/keys", n, func(lang string, made server.MadeKey) string {
 						if made.Problem != "" {
-							phrase.Fprintf(c.Err, lang, "warning: %s is refused for now: %s\n", made.Name, phrase.Word(lang, made.Problem))
+							phrase.Fprintf(c.Err, lang, "warning: %s is refused for now: %s\n", made.Name,
+								phrase.Word(lang, made.Problem))
 						}
 						if made.Note != "" {
 							phrase.Fprintf(c.Err, lang, "warning: %s\n", phrase.Word(lang, made.Note))
@@ -355,7 +373,8 @@ func mcpServers() action {
 				return c.Print(list, func() string { return servers.DescribeList(c.Language, list) })
 			},
 		}, {
-			use: "serve", short: "Be an MCP server on standard input and output, for clients that start one", needs: changes,
+			use: "serve", short: "Be an MCP server on standard input and output, for clients that start one",
+			needs: changes,
 			long: `Be an MCP server on standard input and output, for clients that start one: they find, describe and call
 the tools of an agent, and take up its skills. The gateway of the workspace answers, or this process if
 none runs. Clients that speak HTTP need no command: http://127.0.0.1:3884/mcp is the same.`,
@@ -565,9 +584,10 @@ messages do; the turns of all channels are erased.`,
 				},
 				run: func(ctx context.Context, c *call) error {
 					q := url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}
-					return send(http.MethodDelete, "/api/usage?"+q.Encode(), nil, func(lang string, f api.Forgotten) string {
-						return phrase.In(lang, "%s erased.\n", phrase.Count(lang, f.Erased, "turn"))
-					})(ctx, c)
+					return send(http.MethodDelete, "/api/usage?"+q.Encode(), nil,
+						func(lang string, f api.Forgotten) string {
+							return phrase.In(lang, "%s erased.\n", phrase.Count(lang, f.Erased, "turn"))
+						})(ctx, c)
 				},
 			},
 		},

@@ -58,7 +58,8 @@ func run(ctx context.Context, args []string, console *terminal.Console) int {
 		describeFailure(console.Err, secrets.Redactor().Error(err))
 		return code
 	}
-	fmt.Fprintf(console.Err, "etui: %s\n", printable.Text(secret.URLs(secrets.Redactor().Text(phrase.Say(console.Language, err)))))
+	fmt.Fprintf(console.Err, "etui: %s\n",
+		printable.Text(secret.URLs(secrets.Redactor().Text(phrase.Say(console.Language, err)))))
 	return code
 }
 
@@ -73,7 +74,8 @@ func codes(err error) (exit int, code string) {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &run):
-		return map[conversation.End]int{conversation.Failed: exitFailed, conversation.Limit: exitLimit, conversation.Waits: exitWaiting}[run.End], "workflow"
+		return map[conversation.End]int{conversation.Failed: exitFailed, conversation.Limit: exitLimit,
+			conversation.Waits: exitWaiting}[run.End], "workflow"
 	case errors.As(err, &misconfigured):
 		return exitUsage, "configuration"
 	case errors.As(err, &unconfirmed):
@@ -126,8 +128,10 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	root.SetOut(console.Out)
 	root.SetErr(console.Err)
 	f := root.PersistentFlags()
-	f.StringVarP(&at.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
-	f.StringVar(&at.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
+	f.StringVarP(&at.dir, "workspace", "w", os.Getenv("ETUI_WORKSPACE"),
+		"folder with etui.yaml (default: the current one)")
+	f.StringVar(&at.config, "config", os.Getenv("ETUI_CONFIG"),
+		"configuration file (default: etui.yaml in the workspace)")
 	f.BoolVar(&at.demo, "demo", false, "use the demo workspace")
 	f.StringVar(&g.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&console.JSON, "json", false, "print JSON")

@@ -47,7 +47,8 @@ to try. --last shows what the last message of a conversation got.`,
 	f := c.Flags()
 	f.BoolVar(&ask.All, "all", false, "show every tool and skill, even those that do not match the message")
 	f.BoolVar(&last, "last", false, "show what the last message of the conversation got")
-	f.BoolVar(&ask.Alternatives, "alternatives", false, "show what other skills would get, and the roles and channels to try")
+	f.BoolVar(&ask.Alternatives, "alternatives", false,
+		"show what other skills would get, and the roles and channels to try")
 	f.StringSliceVar(&ask.Try.Roles, "try-role", nil, "role to try (may be repeated)")
 	f.StringSliceVar(&ask.Try.Channels, "try-channel", nil, "channel to try (may be repeated)")
 	return c

@@ -77,7 +77,8 @@ func serveWorkspace(ctx context.Context, at *place) error {
 		heed(ctx, at, s, stop)
 	})
 	err = s.Run(ctx, func() {
-		phrase.Fprintf(at.Err, at.Language, "etui: stopping; running turns may end first; a second signal ends etui at once\n")
+		phrase.Fprintf(at.Err, at.Language,
+			"etui: stopping; running turns may end first; a second signal ends etui at once\n")
 	})
 	stop()
 	heeding.Wait()
@@ -108,16 +109,20 @@ func heed(ctx context.Context, at *place, s *app.Server, stop func()) {
 // greet says where to go and what to try.
 func greet(at *place, s *app.Server, took time.Duration) {
 	w := s.Workspace
-	phrase.Fprintf(at.Out, at.Language, "etui %s serves %s at %s (ready in %d ms)\n", version(), phrase.Count(at.Language, s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
-	phrase.Fprintf(at.Out, at.Language, "  workspace  %s\n  database   %s\n  model      %s\n", terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models(at.Language))
+	phrase.Fprintf(at.Out, at.Language, "etui %s serves %s at %s (ready in %d ms)\n", version(),
+		phrase.Count(at.Language, s.Engine.Catalog().Len(), "tool"), s.URL, took.Milliseconds())
+	phrase.Fprintf(at.Out, at.Language, "  workspace  %s\n  database   %s\n  model      %s\n",
+		terminal.ShortPath(w.Dir), terminal.ShortPath(state.Database(w)), s.Models(at.Language))
 	if s.Admin != "" {
 		phrase.Fprintf(at.Out, at.Language, "  admin API  %s\n", s.Admin)
 	}
 	if at.OnTerminal() { // a log would keep the link
-		phrase.Fprintf(at.Out, at.Language, "  console    %s%s\n", cmp.Or(s.Admin, s.URL), s.HTTP.ConsolePath("an operator"))
+		phrase.Fprintf(at.Out, at.Language, "  console    %s%s\n", cmp.Or(s.Admin, s.URL),
+			s.HTTP.ConsolePath("an operator"))
 	}
 	programs := s.Sandbox()
-	fmt.Fprint(at.Out, terminal.Hang("  "+terminal.Pad(at.Say("sandbox"), 9)+"  ", phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
+	fmt.Fprint(at.Out, terminal.Hang("  "+terminal.Pad(at.Say("sandbox"), 9)+"  ",
+		phrase.In(at.Language, "%s: %s", programs.Mode, phrase.Word(at.Language, programs.Says)), terminal.Width()))
 	if !w.Found {
 		phrase.Fprintf(at.Out, at.Language, "  There is no etui.yaml; everything has its default value.\n")
 	}
@@ -142,7 +147,8 @@ func greet(at *place, s *app.Server, took time.Duration) {
 		phrase.Fprintf(at.Out, at.Language, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere() {
-		phrase.Fprintf(at.Out, at.Language, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
+		phrase.Fprintf(at.Out, at.Language,
+			"  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
 		fmt.Fprint(at.Out, hints(at.Language, s.URL))

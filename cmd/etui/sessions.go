@@ -51,7 +51,8 @@ SESSION is the name that the list shows, or a part of it that no other session h
 				},
 				run: func(ctx context.Context, c *call) error {
 					list, part := []session.Summary{}, strings.Join(c.args, "")
-					for s, err := range c.client.Sessions(ctx, "/admin/sessions", url.Values{"user": {user}, "part": {part}}, listed) {
+					for s, err := range c.client.Sessions(ctx, "/admin/sessions",
+						url.Values{"user": {user}, "part": {part}}, listed) {
 						if err != nil {
 							return err
 						}
@@ -84,9 +85,10 @@ is unknown (?), and outcomes that came after their turn.`,
 					if err != nil {
 						return err
 					}
-					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown), func(lang string, x inspect.Conversation) string {
-						return conversation.Transcript(lang, x, terminal.Width())
-					})(ctx, c)
+					return get(client.SessionPath(s.Key)+"?limit="+strconv.Itoa(shown),
+						func(lang string, x inspect.Conversation) string {
+							return conversation.Transcript(lang, x, terminal.Width())
+						})(ctx, c)
 				},
 			},
 			{
@@ -125,13 +127,15 @@ then SESSION must be the whole name.`,
 						return config.Usagef("with --yes, write the whole name: %s", name)
 					}
 					if !yes {
-						if err := c.Confirm("Delete %s with %s?", s.Key, phrase.Count(c.Language, s.Messages, "message")); err != nil {
+						if err := c.Confirm("Delete %s with %s?", s.Key,
+							phrase.Count(c.Language, s.Messages, "message")); err != nil {
 							return err
 						}
 					}
-					return send(http.MethodDelete, client.SessionPath(s.Key), nil, func(lang string, done api.DeletedSession) string {
-						return phrase.In(lang, "%s is deleted.\n", done.Deleted)
-					})(ctx, c)
+					return send(http.MethodDelete, client.SessionPath(s.Key), nil,
+						func(lang string, done api.DeletedSession) string {
+							return phrase.In(lang, "%s is deleted.\n", done.Deleted)
+						})(ctx, c)
 				},
 			},
 		},
@@ -202,7 +206,8 @@ func findSession(ctx context.Context, c *call) (session.Summary, error) {
 	for i, s := range found {
 		names[i] = client.SessionName(s.Key)
 	}
-	return session.Summary{}, config.Usagef("several sessions have %q in their names: %s", c.args[0], printable.List(names))
+	return session.Summary{}, config.Usagef("several sessions have %q in their names: %s", c.args[0],
+		printable.List(names))
 }
 
 // exportSessions writes the messages of the session that the first argument names, or of

@@ -112,12 +112,14 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 					toolset := map[string]string{"agent": agent, "skill": c.args[0]}
 					return send(http.MethodPut, "/api/skills", toolset, func(lang string, s api.Toolsets) string {
 						tools := phrase.Count(lang, s.Tools, "tool")
-						return phrase.In(lang, "The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent, tools, s.Tokens[s.Active])
+						return phrase.In(lang, "The skill %s is active for %s: %s, %d tokens.\n", s.Active, s.Agent,
+							tools, s.Tokens[s.Active])
 					})(ctx, c)
 				},
 			}),
 			decide(action{
-				use: "approve NAME TOOL...", args: cobra.MinimumNArgs(1), short: "Approve tools of an MCP server that were held back",
+				use: "approve NAME TOOL...", args: cobra.MinimumNArgs(1),
+				short: "Approve tools of an MCP server that were held back",
 				long: `Approve tools of an MCP server that were held back because they are new, have changed or look
 poisoned. etui skills show NAME lists them with the reasons. TOOL@HASH approves a tool only as it is shown
 there. --all approves every tool that is held back.`,
@@ -127,13 +129,16 @@ there. --all approves every tool that is held back.`,
 				},
 				check: func(c *call) error {
 					if change.Tools = c.args[1:]; (len(change.Tools) > 0) == change.All {
-						return config.Usagef("say which tools to approve, or --all; etui skills show %s lists them", c.args[0])
+						return config.Usagef("say which tools to approve, or --all; etui skills show %s lists them",
+							c.args[0])
 					}
 					return nil
 				},
-				run: send(http.MethodPost, "/admin/skills/{}/approve", &change, func(lang string, s admin.Approval) string {
-					return phrase.In(lang, "%s is %s. Approved: %s.\n", s.Name, standing(lang, s.SkillStatus), strings.Join(s.Approved, ", "))
-				}),
+				run: send(http.MethodPost, "/admin/skills/{}/approve", &change,
+					func(lang string, s admin.Approval) string {
+						return phrase.In(lang, "%s is %s. Approved: %s.\n", s.Name, standing(lang, s.SkillStatus),
+							strings.Join(s.Approved, ", "))
+					}),
 			}),
 			{
 				use: "calls [NAME]", short: "Show the calls of skills, newest first", needs: records,
@@ -144,7 +149,8 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 				example: "  etui skills calls search_logs --outcome timeout\n  etui skills calls --user alice --json",
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&user, "user", "", "only calls of this user")
-					f.StringVar(&outcome, "outcome", "", "only with this outcome: ok, invalid_params, timeout, unavailable, failed or cancelled")
+					f.StringVar(&outcome, "outcome", "",
+						"only with this outcome: ok, invalid_params, timeout, unavailable, failed or cancelled")
 					f.IntVar(&limit, "limit", 20, "how many to show")
 				},
 				run: func(ctx context.Context, c *call) error {
@@ -175,7 +181,8 @@ func listSkills(ctx context.Context, c *call, agent string) error {
 	if err := c.client.Do(ctx, http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
 		return err
 	}
-	if err := c.client.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
+	if err := c.client.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil,
+		&r.Toolsets); err != nil {
 		return err
 	}
 	return c.Print(r, func() string {
@@ -198,7 +205,8 @@ func describeSkillList(lang string, l admin.SkillList) string {
 				if s.Provider != "" && s.Provider != "markdown" {
 					kind = s.Provider
 				}
-				return []string{s.Name, phrase.Word(lang, string(s.State)), phrase.Word(lang, kind), phrase.Word(lang, string(s.Risk)), s.Version, terminal.ShortPath(s.Source)}
+				return []string{s.Name, phrase.Word(lang, string(s.State)), phrase.Word(lang, kind),
+					phrase.Word(lang, string(s.Risk)), s.Version, terminal.ShortPath(s.Source)}
 			},
 			Below: func(s admin.SkillStatus) (lines string) {
 				for _, note := range remarks(lang, s) {
@@ -233,17 +241,21 @@ func remarks(lang string, s admin.SkillStatus) (notes []string) {
 	}
 	if server := servers.Of(s); s.State == skill.Enabled {
 		if server.Err != "" {
-			notes = append(notes, phrase.In(lang, "the server is %s: %s", phrase.Text(server.Phase), phrase.Reword(lang, server.Err)))
+			notes = append(notes, phrase.In(lang, "the server is %s: %s", phrase.Text(server.Phase),
+				phrase.Reword(lang, server.Err)))
 		}
 		if server.LeftOut > 0 {
-			notes = append(notes, phrase.In(lang, "%s left out, see etui skills show %s", phrase.Count(lang, server.LeftOut, "tool"), s.Name))
+			notes = append(notes, phrase.In(lang, "%s left out, see etui skills show %s",
+				phrase.Count(lang, server.LeftOut, "tool"), s.Name))
 		}
 		if n := len(server.Held); n > 0 {
-			notes = append(notes, phrase.In(lang, "%s held back, see etui skills show %s", phrase.Count(lang, n, "tool"), s.Name))
+			notes = append(notes, phrase.In(lang, "%s held back, see etui skills show %s",
+				phrase.Count(lang, n, "tool"), s.Name))
 		}
 	}
 	for _, other := range s.Shadows {
-		notes = append(notes, strings.TrimSpace(phrase.In(lang, "shadows %s %s", terminal.ShortPath(other.Source), other.Version)))
+		notes = append(notes, strings.TrimSpace(phrase.In(lang, "shadows %s %s", terminal.ShortPath(other.Source),
+			other.Version)))
 	}
 	failures := 0
 	for _, n := range s.Counters.Failures {
@@ -297,8 +309,10 @@ func describeToolset(lang string, t shownToolset) string {
 		state = phrase.Word(lang, "active")
 	}
 	for _, line := range [][2]string{
-		{"kind", phrase.In(lang, "toolset of %s", phrase.Count(lang, t.Count, "tool"))}, {"state", state}, {"tools", cmp.Or(strings.Join(t.Tools, ", "), phrase.Word(lang, "all"))},
-		{"aliases", strings.Join(t.Aliases, ", ")}, {"examples", strings.Join(t.Examples, " | ")}, {"channels", strings.Join(t.Channels, ", ")},
+		{"kind", phrase.In(lang, "toolset of %s", phrase.Count(lang, t.Count, "tool"))}, {"state", state},
+		{"tools", cmp.Or(strings.Join(t.Tools, ", "), phrase.Word(lang, "all"))},
+		{"aliases", strings.Join(t.Aliases, ", ")}, {"examples", strings.Join(t.Examples, " | ")},
+		{"channels", strings.Join(t.Channels, ", ")},
 	} {
 		if line[1] != "" {
 			text += labelled(lang, line[0], line[1])
@@ -326,7 +340,8 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 	line("tools", strings.Join(s.Tools, ", "))
 	line("allowed", strings.Join(s.Allowed, ", "))
 	for _, other := range s.Shadows {
-		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope, other.Version, other.Error)))
+		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope,
+			other.Version, other.Error)))
 	}
 	for _, text := range s.Unmet {
 		line("unmet", text)
@@ -335,8 +350,10 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 		line("warning", text)
 	}
 	if d := s.Decision; d != nil {
-		line("decided", strings.TrimSpace(phrase.In(lang, "%s by %s %s", d.At.Local().Format(time.DateTime), cmp.Or(d.By, phrase.Word(lang, "somebody")), d.Why)))
-		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
+		line("decided", strings.TrimSpace(phrase.In(lang, "%s by %s %s", d.At.Local().Format(time.DateTime),
+			cmp.Or(d.By, phrase.Word(lang, "somebody")), d.Why)))
+		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")},
+			" ")))
 	}
 	if s.Server != nil {
 		servers.Describe(lang, line, servers.Of(s))
@@ -369,7 +386,8 @@ func countersText(lang string, c audit.Counters) string {
 	if c.Calls == 0 {
 		return phrase.Word(lang, "none since etui started")
 	}
-	text := phrase.In(lang, "%d since etui started, half of them within %.1f ms, 95 %% within %.1f ms", c.Calls, c.Median, c.P95)
+	text := phrase.In(lang, "%d since etui started, half of them within %.1f ms, 95 %% within %.1f ms", c.Calls,
+		c.Median, c.P95)
 	for _, kind := range slices.Sorted(maps.Keys(c.Failures)) {
 		text += fmt.Sprintf("; %s %d", kind, c.Failures[kind])
 	}

@@ -32,7 +32,8 @@ func skillsOfFolder(at *place) []*cobra.Command {
 
 // installing runs a command with the workspace's installer. The command prints
 // what the installer would log.
-func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		w, err := at.open(cmd.Context())
 		if err != nil {
@@ -48,7 +49,8 @@ func installing(at *place, run func(*cobra.Command, *hub.Installer, []string) er
 
 // changing is installing for a command that changes the folder of skills: it returns when a
 // running gateway has followed.
-func changing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+func changing(at *place, run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command,
+	[]string) error {
 	return installing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 		if err := run(cmd, in, args); err != nil {
 			return err
@@ -102,7 +104,8 @@ func skillsInstallCommand(at *place) *cobra.Command {
 	var registry, version string
 	var o hub.Options
 	c := &cobra.Command{
-		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
+		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder",
+		Args: cobra.ExactArgs(1),
 		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or, for a
 Git host, owner/repository, owner/repository@name or the address of a repository or of a folder in it.
 FILE is a zip or tar.gz archive or a folder, such as a clone, written with a slash: ./my-skill.zip.
@@ -131,7 +134,8 @@ look at something in it first, the command prints file and line, and installs th
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
 	c.Flags().StringVar(&version, "version", "", "version, branch or tag (default: the newest)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although a person should look at something in it first")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false,
+		"install it although a person should look at something in it first")
 	return c
 }
 
@@ -180,13 +184,16 @@ func printInstalled(console *terminal.Console, done *hub.Installation, words str
 		return errors.Join(json.NewEncoder(console.Out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
-		return phrase.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
+		return phrase.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err,
+			words)
 	}
 	if err != nil {
 		return err
 	}
 	o := done.Origin
-	phrase.Fprintf(console.Out, console.Language, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, phrase.Count(console.Language, len(o.Files), "file"), describeSignature(console.Language, o))
+	phrase.Fprintf(console.Out, console.Language, "Installed %s%s from %s: %s, %s.\n", done.Name,
+		spaced(shortVersion(o.Version)), o.Registry, phrase.Count(console.Language, len(o.Files), "file"),
+		describeSignature(console.Language, o))
 	for _, f := range o.Accepted {
 		phrase.Fprintf(console.Out, console.Language, "  accepted: %s\n", f)
 	}
@@ -245,7 +252,9 @@ func installedRow(lang string, s hub.Installation) []string {
 	if len(s.Changed) > 0 {
 		notes = append(notes, phrase.In(lang, "changed: %s", strings.Join(s.Changed, ", ")))
 	}
-	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), phrase.Word(lang, string(s.Origin.Signature)), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
+	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version),
+		phrase.Word(lang, string(s.Origin.Signature)), s.Origin.Installed.Format("2006-01-02"),
+		strings.Join(notes, "; ")}
 }
 
 func skillsUpdateCommand(at *place) *cobra.Command {
@@ -265,7 +274,8 @@ files were changed here, unless --force. A skill goes back to a lower version on
 			return printUpdates(at.Console, list)
 		}),
 	}
-	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here; with a name, also go back to a lower version")
+	c.Flags().BoolVar(&o.Force, "force", false,
+		"replace files that were changed here; with a name, also go back to a lower version")
 	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although a person should look at something first")
 	return c
 }
@@ -330,5 +340,6 @@ func skillsPinCommand(at *place, use, short, done string, pinned bool) *cobra.Co
 
 // changedSkill prints what was done to a skill.
 func changedSkill(console *terminal.Console, english, name string) error {
-	return console.Print(map[string]any{"ok": true, "skill": name}, func() string { return phrase.In(console.Language, english, name) })
+	return console.Print(map[string]any{"ok": true, "skill": name},
+		func() string { return phrase.In(console.Language, english, name) })
 }

@@ -25,7 +25,8 @@ repaired or left out, or what is missing on this machine.`,
 		Example: "  etui skills validate\n  etui skills validate --strict skills/my-skill\n  etui skills validate ~/Downloads/skills --json",
 		RunE:    func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args) },
 	}
-	c.Flags().BoolVar(&v.check.Strict, "strict", false, "check each SKILL.md strictly against the Agent Skills standard, as for publishing it")
+	c.Flags().BoolVar(&v.check.Strict, "strict", false,
+		"check each SKILL.md strictly against the Agent Skills standard, as for publishing it")
 	return c
 }
 
@@ -55,7 +56,8 @@ func (v *validation) run(ctx context.Context, paths []string) error {
 // progress shows on a terminal what is being checked, if it takes long. An empty folder
 // removes the line.
 func (v *validation) progress(checked int, dir string) {
-	if now := time.Now(); terminal.Is(v.Err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
+	if now := time.Now(); terminal.Is(v.Err) && now.Sub(v.began) > time.Second &&
+		(dir == "" || now.Sub(v.shown) > time.Second/10) {
 		v.shown = now
 		text := ""
 		if dir != "" {

@@ -110,7 +110,8 @@ func chooseTools(list []api.Tool, inGroup, source, risk string) ([]api.Tool, err
 		return nil, config.Usagef("there is no risk %q; it is read, write or destructive", risk)
 	}
 	return slices.DeleteFunc(list, func(t api.Tool) bool {
-		some := inGroup == "" || slices.ContainsFunc(wanted, func(g string) bool { return slices.Contains(t.Groups, g) })
+		some := inGroup == "" || slices.ContainsFunc(wanted,
+			func(g string) bool { return slices.Contains(t.Groups, g) })
 		return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 	}), nil
 }
@@ -127,15 +128,20 @@ func describeTools(lang string, list []api.Tool) string {
 		case t.Filtered:
 			name += phrase.In(lang, " (filtered)")
 		}
-		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), phrase.Word(lang, string(t.Risk)), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
+		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), phrase.Word(lang, string(t.Risk)),
+			printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return terminal.Table(rows, terminal.Width()) + phrase.In(lang, "%s, %d tokens if all were sent\n", phrase.Count(lang, len(list), "tool"), tokens)
+	return terminal.Table(rows, terminal.Width()) +
+		phrase.In(lang, "%s, %d tokens if all were sent\n", phrase.Count(lang, len(list), "tool"), tokens)
 }
 
 // named returns the place of the tool in effect that has a name, or has it where it comes from; -1 if
 // there is none.
 func named(list []api.Tool, name string) int {
-	return slices.IndexFunc(list, func(t api.Tool) bool { return !t.Shadowed && (t.Name == name || t.Original == name) })
+	return slices.IndexFunc(list, func(t api.Tool) bool {
+		return !t.Shadowed &&
+			(t.Name == name || t.Original == name)
+	})
 }
 
 func showTool(ctx context.Context, c *call, who api.Message) error {
@@ -183,7 +189,8 @@ func showTool(ctx context.Context, c *call, who api.Message) error {
 	if t.Version != "" {
 		facts = append(facts, c.Say("version %s", t.Version))
 	}
-	phrase.Fprintf(c.Out, c.Language, "  %s, %d tokens\n  parameters:\n", phrase.List(c.Language, facts, len(facts)), t.Tokens)
+	phrase.Fprintf(c.Out, c.Language, "  %s, %d tokens\n  parameters:\n", phrase.List(c.Language, facts, len(facts)),
+		t.Tokens)
 	return c.PrintJSON(t.Parameters)
 }
 
@@ -195,9 +202,11 @@ type shownTool struct {
 
 // judged describes the verdict on a call.
 func judged(lang string, j turn.Judgement) string {
-	says := map[rules.Effect]string{rules.Allow: "a call is let through", rules.Ask: "a call needs an approval", rules.Deny: "a call is refused"}[j.Effect]
+	says := map[rules.Effect]string{rules.Allow: "a call is let through", rules.Ask: "a call needs an approval",
+		rules.Deny: "a call is refused"}[j.Effect]
 	if j.Depends {
-		says = map[rules.Effect]string{rules.Allow: "some calls are let through", rules.Ask: "some calls need an approval", rules.Deny: "some calls are refused"}[j.Effect]
+		says = map[rules.Effect]string{rules.Allow: "some calls are let through",
+			rules.Ask: "some calls need an approval", rules.Deny: "some calls are refused"}[j.Effect]
 	}
 	says = phrase.Word(lang, says)
 	if j.Stage != "" && j.Stage != turn.StagePolicy {
@@ -260,7 +269,8 @@ func callArguments(ctx context.Context, c *call) (json.RawMessage, error) {
 func describeJudgement(lang string, name string, j turn.Judgement) string {
 	text := phrase.In(lang, "%s: %s\n", name, judged(lang, j))
 	if j.Command != nil {
-		text += phrase.In(lang, "  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), phrase.Word(lang, "none")))
+		text += phrase.In(lang, "  programs: %s\n",
+			cmp.Or(strings.Join(j.Command.Programs, ", "), phrase.Word(lang, "none")))
 		for _, f := range j.Command.Found {
 			text += fmt.Sprintf("  %s\n", f)
 		}

@@ -23,7 +23,8 @@ func toolsEnrichCommand(at *place) *cobra.Command {
 	var limit int
 	var dry, yes bool
 	c := &cobra.Command{
-		Use: "enrich", Short: "Have a model write what people call the tools, so that questions find them", Args: cobra.NoArgs,
+		Use: "enrich", Short: "Have a model write what people call the tools, so that questions find them",
+		Args: cobra.NoArgs,
 		Long: `Have a model write, once for each tool and skill, what people call it and how they ask for it, so that
 questions find it that share no word with its definition. The model reads definitions, nothing else.
 Only the ranking reads the texts. They are kept in enriched.jsonl in the state folder, where you can
@@ -42,14 +43,16 @@ call goes on where it ended, and writes only about new and changed tools. See do
 		},
 	}
 	c.Flags().StringSliceVar(&names, "tools", nil, "only these tools, and skills as skill:NAME")
-	c.Flags().StringVar(&modelName, "model", "", "the model that writes, by its name in etui.yaml (default: enrich.model)")
+	c.Flags().StringVar(&modelName, "model", "",
+		"the model that writes, by its name in etui.yaml (default: enrich.model)")
 	c.Flags().IntVar(&limit, "limit", 0, "write about at most so many tools (default: all)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "say what it will cost, and write nothing")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask whether it may cost that")
 	return c
 }
 
-func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName string, names []string, limit int, dry, yes bool) (err error) {
+func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName string, names []string, limit int, dry,
+	yes bool) (err error) {
 	e, err := app.New(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return err
@@ -85,15 +88,18 @@ func writeTexts(ctx context.Context, at *place, w *workdir.Workspace, modelName 
 			}
 		}
 		done := 0
-		writer := enrich.Writer{Model: writing, File: e.Texts().File, Wrote: func(name string, so enrich.Cost, err error) {
-			done++
-			if err != nil {
-				r.Failed = append(r.Failed, name)
-				phrase.Fprintf(at.Err, at.Language, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name, err)
-				return
-			}
-			phrase.Fprintf(at.Err, at.Language, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name, so.Input+so.Output)
-		}}
+		writer := enrich.Writer{Model: writing, File: e.Texts().File,
+			Wrote: func(name string, so enrich.Cost, err error) {
+				done++
+				if err != nil {
+					r.Failed = append(r.Failed, name)
+					phrase.Fprintf(at.Err, at.Language, "%d of %d: %s: skipped: %v\n", done, len(plan.Subjects), name,
+						err)
+					return
+				}
+				phrase.Fprintf(at.Err, at.Language, "%d of %d: %s (%d tokens so far)\n", done, len(plan.Subjects), name,
+					so.Input+so.Output)
+			}}
 		if r.Used, err = writer.Write(ctx, plan.Subjects, 0); err != nil {
 			return err
 		}

@@ -120,7 +120,8 @@ func printGenerated(console *terminal.Console, list []generatedPackage, check bo
 		case g.Changed:
 			did = "written"
 		}
-		fmt.Fprintf(console.Out, "%s: %s, %s\n", g.File, phrase.Word(console.Language, did), phrase.Count(console.Language, len(g.Tools), "tool"))
+		fmt.Fprintf(console.Out, "%s: %s, %s\n", g.File, phrase.Word(console.Language, did),
+			phrase.Count(console.Language, len(g.Tools), "tool"))
 	}
 	if len(list) == 0 {
 		phrase.Fprintf(console.Out, console.Language, "No function says //etui:tool.\n")

@@ -81,7 +81,8 @@ func changeWeights(console *terminal.Console, w *workdir.Workspace, undo bool) e
 	if now.Recommender != nil {
 		recommender = *now.Recommender
 	}
-	return console.Print(map[string]any{"weights": now.Weights, "recommender": recommender}, func() string { return says + "\n" })
+	return console.Print(map[string]any{"weights": now.Weights, "recommender": recommender},
+		func() string { return says + "\n" })
 }
 
 // fitWeights fits weights, reports, and writes them when they are better.
@@ -119,7 +120,8 @@ func tuneProgress(console *terminal.Console, what string) func(tune.Progress) {
 }
 
 // tuneToSet fits the ranking to the questions of a folder.
-func tuneToSet(ctx context.Context, console *terminal.Console, before tune.WeightsFile, dir string) (report tune.Fitting, err error) {
+func tuneToSet(ctx context.Context, console *terminal.Console, before tune.WeightsFile,
+	dir string) (report tune.Fitting, err error) {
 	set, err := eval.Load(dir)
 	if err != nil {
 		return report, err
@@ -131,24 +133,27 @@ func tuneToSet(ctx context.Context, console *terminal.Console, before tune.Weigh
 	if err != nil {
 		return report, err
 	}
-	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: tuneProgress(console, "")})
+	report.Report, err = tune.Run(ctx, tools, questions,
+		tune.Config[rank.Weights]{Start: before.Weights, Progress: tuneProgress(console, "")})
 	report.Unfitted = "the questions of a folder have no conversation"
 	return report, err
 }
 
 // tuneToPast fits the ranking, and the recommender over it, to past turns.
-func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tune.WeightsFile) (report tune.Fitting, err error) {
+func tuneToPast(ctx context.Context, at *place, w *workdir.Workspace, before tune.WeightsFile) (report tune.Fitting,
+	err error) {
 	tools, turns, err := trial.PastTurns(ctx, w, at.settings(at.quiet(w.Config.Log)))
 	if err != nil {
 		return report, err
 	}
-	past := tune.Past{Before: before, Questions: learning.Votes(turns, false), Votes: w.Config.Usage.Vote, Progress: func(recommender bool, p tune.Progress) {
-		what := ""
-		if recommender {
-			what = "recommender: "
-		}
-		tuneProgress(at.Console, what)(p)
-	}}
+	past := tune.Past{Before: before, Questions: learning.Votes(turns, false), Votes: w.Config.Usage.Vote,
+		Progress: func(recommender bool, p tune.Progress) {
+			what := ""
+			if recommender {
+				what = "recommender: "
+			}
+			tuneProgress(at.Console, what)(p)
+		}}
 	past.Start, past.Fixed = app.Recommends(w.Config.Recommend, before)
 	report, err = tune.FitPast(ctx, tools, turns, past)
 	few := (*tune.TooFewError)(nil)

@@ -31,9 +31,10 @@ func versionCommand(console *terminal.Console) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			platform := runtime.GOOS + "/" + runtime.GOARCH
-			return console.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
-				return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
-			})
+			return console.Print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform},
+				func() string {
+					return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
+				})
 		},
 	}
 }

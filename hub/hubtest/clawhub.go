@@ -39,7 +39,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		}
 		v, _ := k.latest()
 		results = append(results, object{
-			"score": 0.5, "slug": k.Name, "displayName": k.Name, "summary": k.Summary, "version": v.Number, "updatedAt": born,
+			"score": 0.5, "slug": k.Name, "displayName": k.Name, "summary": k.Summary, "version": v.Number,
+			"updatedAt":   born,
 			"ownerHandle": k.Owner, "owner": object{"handle": k.Owner, "displayName": k.Owner, "image": nil},
 		})
 	}
@@ -49,7 +50,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 func (k Skill) object() object {
 	v, _ := k.latest()
 	return object{
-		"slug": k.Name, "displayName": k.Name, "summary": k.Summary, "tags": object{"latest": v.Number}, "stats": object{},
+		"slug": k.Name, "displayName": k.Name, "summary": k.Summary, "tags": object{"latest": v.Number},
+		"stats":     object{},
 		"createdAt": born, "updatedAt": born, "latestVersion": k.latestObject(), "metadata": nil,
 	}
 }
@@ -74,8 +76,10 @@ func (s *Server) skill(w http.ResponseWriter, _ *http.Request, k Skill) {
 	var moderation any
 	if k.Verdict != "" && k.Verdict != "clean" {
 		moderation = object{
-			"isSuspicious": k.Verdict == "suspicious", "isMalwareBlocked": k.Verdict == "malicious", "verdict": k.Verdict,
-			"reasonCodes": []string{k.Verdict + ".test"}, "summary": "Detected: " + k.Verdict + ".test", "engineVersion": "v2.0.0", "updatedAt": born,
+			"isSuspicious": k.Verdict == "suspicious", "isMalwareBlocked": k.Verdict == "malicious",
+			"verdict":     k.Verdict,
+			"reasonCodes": []string{k.Verdict + ".test"}, "summary": "Detected: " + k.Verdict + ".test",
+			"engineVersion": "v2.0.0", "updatedAt": born,
 		}
 	}
 	answer(w, object{
@@ -87,7 +91,8 @@ func (s *Server) skill(w http.ResponseWriter, _ *http.Request, k Skill) {
 func (s *Server) versions(w http.ResponseWriter, _ *http.Request, k Skill) {
 	items := []object{}
 	for _, v := range slices.Backward(k.Versions) {
-		items = append(items, object{"version": v.Number, "createdAt": born, "changelog": "", "changelogSource": "user"})
+		items = append(items, object{"version": v.Number, "createdAt": born, "changelog": "",
+			"changelogSource": "user"})
 	}
 	answer(w, object{"items": items, "nextCursor": nil})
 }
@@ -104,7 +109,8 @@ func (s *Server) version(w http.ResponseWriter, r *http.Request, k Skill) {
 	}
 	files := []object{}
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
-		files = append(files, object{"path": name, "size": len(listed[name]), "sha256": Digest([]byte(listed[name])), "contentType": "text/plain"})
+		files = append(files, object{"path": name, "size": len(listed[name]), "sha256": Digest([]byte(listed[name])),
+			"contentType": "text/plain"})
 	}
 	var scan any
 	if v.Scan != "" {
@@ -123,14 +129,17 @@ func (s *Server) install(w http.ResponseWriter, r *http.Request, k Skill) {
 	v, ok := k.latest()
 	switch {
 	case ok:
-		answer(w, object{"ok": true, "slug": k.Name, "installKind": "archive", "archive": object{"version": v.Number, "downloadUrl": "/api/v1/download?slug=" + url.QueryEscape(k.Name)}})
+		answer(w, object{"ok": true, "slug": k.Name, "installKind": "archive",
+			"archive": object{"version": v.Number, "downloadUrl": "/api/v1/download?slug=" + url.QueryEscape(k.Name)}})
 	case k.Repository == "":
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusLocked)
-		answer(w, object{"ok": false, "slug": k.Name, "reason": "github_verification_pending", "message": "Still being scanned.", "status": 423})
+		answer(w, object{"ok": false, "slug": k.Name, "reason": "github_verification_pending",
+			"message": "Still being scanned.", "status": 423})
 	default:
 		answer(w, object{"ok": true, "slug": k.Name, "installKind": "github", "github": object{
-			"repo": k.Repository, "path": k.Folder, "commit": commit, "contentHash": s.contentHash(k), "sourceUrl": base(r) + "/" + k.Repository,
+			"repo": k.Repository, "path": k.Folder, "commit": commit, "contentHash": s.contentHash(k),
+			"sourceUrl":  base(r) + "/" + k.Repository,
 			"archiveUrl": base(r) + "/archive/" + k.Repository + "/" + commit,
 		}})
 	}
@@ -186,7 +195,8 @@ func (s *Server) resolve(w http.ResponseWriter, r *http.Request, k Skill) {
 }
 
 func fingerprint(files map[string]string) string {
-	names := slices.SortedFunc(maps.Keys(files), func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	names := slices.SortedFunc(maps.Keys(files),
+		func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	var lines []string
 	for _, name := range names {
 		lines = append(lines, name+":"+Digest([]byte(files[name])))
@@ -208,7 +218,8 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, k Skill) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/zip")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": k.Name + "-" + v.Number + ".zip"}))
+	w.Header().Set("Content-Disposition",
+		mime.FormatMediaType("attachment", map[string]string{"filename": k.Name + "-" + v.Number + ".zip"}))
 	_, _ = w.Write(v.archive())
 }
 

@@ -25,7 +25,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		if text, one := v.Files["SKILL.md"]; one && len(v.Files) == 1 && v.Archive == nil {
 			kind, name, content = "skill-md", k.Name+".md", []byte(text)
 		}
-		list = append(list, object{"name": k.Name, "description": k.Summary, "type": kind, "url": name, "digest": "sha256:" + Digest(content)})
+		list = append(list, object{"name": k.Name, "description": k.Summary, "type": kind, "url": name,
+			"digest": "sha256:" + Digest(content)})
 	}
 	answer(w, object{"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": list})
 }
@@ -45,7 +46,8 @@ func (s *Server) olderIndex(w http.ResponseWriter, _ *http.Request) {
 	list := []object{}
 	for _, k := range s.all() {
 		if v, ok := k.latest(); ok {
-			list = append(list, object{"name": k.Name, "description": k.Summary, "files": slices.Sorted(maps.Keys(v.Files))})
+			list = append(list, object{"name": k.Name, "description": k.Summary,
+				"files": slices.Sorted(maps.Keys(v.Files))})
 		}
 	}
 	answer(w, object{"skills": list})

@@ -60,7 +60,8 @@ func New(t testing.TB, list ...agent.Config) *Parts {
 		tool.Definition{Name: "remove", Description: "Remove a file", Risk: tool.Destructive},
 		func(context.Context, json.RawMessage) (chat.Result, error) { return tool.Text("removed"), nil },
 	)
-	users, err := identity.New([]identity.User{{Name: "alice", Identities: []string{"telegram:1"}, Roles: []string{"admin"}}})
+	users, err := identity.New([]identity.User{{Name: "alice", Identities: []string{"telegram:1"},
+		Roles: []string{"admin"}}})
 	if err == nil {
 		err = p.Registry.Register(remove)
 	}

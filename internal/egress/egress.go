@@ -185,7 +185,9 @@ func (g *Guard) admit(host string, at netip.AddrPort) error {
 	if !closed || g.opened(host, at) {
 		return nil
 	}
-	return &RefusedError{Target: target, Reason: fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind, g.cfg.Key, target)}
+	return &RefusedError{Target: target,
+		Reason: fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind,
+			g.cfg.Key, target)}
 }
 
 // isOwn reports whether etui itself listens at an address.

@@ -176,7 +176,8 @@ func looksNumeric(label string) bool {
 // checked again.
 func checkScript(host string) error {
 	odd := func(r rune) bool {
-		return r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsMark(r) || r < 0x80 && r != '.' && !strings.ContainsRune(letters, r)
+		return r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsMark(r) ||
+			r < 0x80 && r != '.' && !strings.ContainsRune(letters, r)
 	}
 	if norm.NFKC.String(host) != host || strings.ContainsFunc(host, odd) {
 		return errors.New("the URL's host contains characters that represent others")

@@ -83,7 +83,8 @@ func Parse(text string, depth int) (*yaml.Node, *SyntaxError) {
 		return nil, syntax(text, err, deep)
 	}
 	if err = loader.Load(&next); err == nil {
-		return doc.Content[0], &SyntaxError{Line: next.Line, Column: next.Column, Message: "a second document begins here", Second: true}
+		return doc.Content[0], &SyntaxError{Line: next.Line, Column: next.Column,
+			Message: "a second document begins here", Second: true}
 	}
 	return doc.Content[0], syntax(text, err, deep)
 }
@@ -131,7 +132,8 @@ func advise(message, text string, at yaml.Mark) string {
 		return message + `; put a text with ": " into quotes, or check the indentation`
 	case strings.HasPrefix(message, "did not find expected ','") && bare.MatchString(lineOf(text, at.Line)):
 		return message + `; between { and }, or [ and ], put ${NAME} into quotes: "${NAME}"`
-	case strings.HasPrefix(message, "did not find expected '-'"), strings.HasPrefix(message, "did not find expected key"):
+	case strings.HasPrefix(message, "did not find expected '-'"),
+		strings.HasPrefix(message, "did not find expected key"):
 		return message + "; check the indentation"
 	}
 	return message

@@ -291,7 +291,8 @@ func (r *Reader) scalar(n *yaml.Node, v reflect.Value, f reflect.StructField, pa
 	case reflect.String:
 		v.SetString(text)
 		if allowed := enum(f); allowed != nil && !slices.Contains(allowed, text) {
-			r.Fail(n, path, "%s is %q; it must be one of %s%s%s", path, Short(text), strings.Join(allowed, ", "), nearest.Hint(text, slices.Values(allowed)), f.Tag.Get("hint"))
+			r.Fail(n, path, "%s is %q; it must be one of %s%s%s", path, Short(text), strings.Join(allowed, ", "),
+				nearest.Hint(text, slices.Values(allowed)), f.Tag.Get("hint"))
 		}
 	case reflect.Bool:
 		b, err := strconv.ParseBool(text)

@@ -62,7 +62,8 @@ func expand(text string, lookup func(name string) (string, error), depth int) (e
 
 // reference returns the value of the reference at the beginning of a text, and what is behind it.
 func reference(text string, lookup func(name string) (string, error), depth int) (value, rest string, err error) {
-	bad := fmt.Errorf("%q is no reference to a variable; write ${NAME} or ${NAME:-default}, and $${ for ${", Short(text))
+	bad := fmt.Errorf("%q is no reference to a variable; write ${NAME} or ${NAME:-default}, and $${ for ${",
+		Short(text))
 	name := variableName.FindString(text[2:])
 	rest = text[2+len(name):]
 	if name == "" || depth >= maxNested {

@@ -78,7 +78,10 @@ func bound(doc *html.Node) {
 	}
 	for _, n := range tables {
 		if spanned > maxSpanned {
-			n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "rowspan" || a.Key == "colspan" })
+			n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+				return a.Key == "rowspan" ||
+					a.Key == "colspan"
+			})
 		}
 		if rows*longest > maxCells {
 			rename(n)

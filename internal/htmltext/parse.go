@@ -97,7 +97,8 @@ func write(page string, all bool) *writer {
 // isRaw reports whether the content of an element is one piece of text.
 func isRaw(t html.Token) bool {
 	switch t.DataAtom {
-	case atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Plaintext, atom.Script, atom.Style, atom.Textarea, atom.Title, atom.Xmp:
+	case atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Plaintext, atom.Script, atom.Style,
+		atom.Textarea, atom.Title, atom.Xmp:
 		return true
 	}
 	return false
@@ -111,7 +112,9 @@ func (w *writer) raw(t html.Token) {
 		element.Data, element.DataAtom = "pre", atom.Pre
 	case atom.Title, atom.Textarea:
 	case atom.Script:
-		if strings.Contains(t.Data, "<") || !slices.ContainsFunc(element.Attr, func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" }) {
+		if strings.Contains(t.Data, "<") ||
+			!slices.ContainsFunc(element.Attr,
+				func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" }) {
 			return
 		}
 		w.start(element)
@@ -213,7 +216,8 @@ type inline struct {
 // isFormat reports whether the parser opens an element anew where it ends too early.
 func isFormat(t html.Token) bool {
 	switch t.DataAtom {
-	case atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike, atom.Strong, atom.Tt, atom.U:
+	case atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike,
+		atom.Strong, atom.Tt, atom.U:
 		return true
 	}
 	return false
@@ -225,7 +229,8 @@ func (f *formats) start(t html.Token) (nodes int) {
 	switch t.DataAtom {
 	case atom.Br, atom.Img, atom.Wbr:
 		return 0
-	case atom.Abbr, atom.Cite, atom.Kbd, atom.Mark, atom.Q, atom.Samp, atom.Span, atom.Sub, atom.Sup, atom.Time, atom.Var:
+	case atom.Abbr, atom.Cite, atom.Kbd, atom.Mark, atom.Q, atom.Samp, atom.Span, atom.Sub, atom.Sup, atom.Time,
+		atom.Var:
 		f.inline = append(f.inline, inline{name: t.Data})
 		return 0
 	}

@@ -22,7 +22,8 @@ func Name(written string, known iter.Seq[string]) (string, bool) {
 			continue
 		}
 		d := edits(strings.ToLower(written), strings.ToLower(name))
-		if d > 0 && len(written) >= 3 && (strings.HasPrefix(name, written) || strings.HasPrefix(written, name) && len(name) >= 3) {
+		if d > 0 && len(written) >= 3 &&
+			(strings.HasPrefix(name, written) || strings.HasPrefix(written, name) && len(name) >= 3) {
 			d = 1
 		}
 		if d < distance && d < max(len(name), len(written)) {

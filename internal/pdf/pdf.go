@@ -78,7 +78,8 @@ type answer struct {
 
 // New returns a Reader.
 func New() *Reader {
-	return &Reader{most: maxTime, share: share, wait: maxWait, turn: make(chan struct{}, 1), texts: recent.New[[sha256.Size]byte, answer](kept)}
+	return &Reader{most: maxTime, share: share, wait: maxWait, turn: make(chan struct{}, 1),
+		texts: recent.New[[sha256.Size]byte, answer](kept)}
 }
 
 // Text returns the text of a document, and says in its last line what it has left out. The error

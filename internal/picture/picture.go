@@ -61,7 +61,8 @@ func Sound(data []byte) string {
 
 // String describes the picture in one line.
 func (p Picture) String() string {
-	return fmt.Sprintf("%s, %d x %d pixels, %d bytes", strings.TrimPrefix(p.MediaType, "image/"), p.Width, p.Height, len(p.Data))
+	return fmt.Sprintf("%s, %d x %d pixels, %d bytes", strings.TrimPrefix(p.MediaType, "image/"), p.Width, p.Height,
+		len(p.Data))
 }
 
 // Fits reports whether models accept the picture as it is. A provider would reject the
@@ -101,7 +102,8 @@ func scaled(from image.Image) *image.RGBA {
 	to := image.NewRGBA(image.Rect(0, 0, max(size.Dx()/step, 1), max(size.Dy()/step, 1)))
 	for y := range to.Rect.Dy() {
 		for x := range to.Rect.Dx() {
-			to.SetRGBA(x, y, mean(from, image.Rect(x*step, y*step, (x+1)*step, (y+1)*step).Add(size.Min).Intersect(size)))
+			to.SetRGBA(x, y, mean(from, image.Rect(x*step, y*step, (x+1)*step,
+				(y+1)*step).Add(size.Min).Intersect(size)))
 		}
 	}
 	return to

@@ -79,7 +79,8 @@ func unseen(r rune) bool {
 func joins(before, r, after rune) bool {
 	switch r {
 	case 0xFE0F:
-		return unicode.In(before, unicode.So, unicode.Sm) || before >= '0' && before <= '9' || before == '#' || before == '*'
+		return unicode.In(before, unicode.So, unicode.Sm) || before >= '0' && before <= '9' || before == '#' ||
+			before == '*'
 	case 0x200D:
 		if emoji(before) && emoji(after) {
 			return true
@@ -94,8 +95,10 @@ func joins(before, r, after rune) bool {
 func emoji(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk) || r == 0xFE0F }
 
 var joining = []*unicode.RangeTable{
-	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
-	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Mn, unicode.Mc,
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
+	unicode.Gujarati,
+	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer,
+	unicode.Mn, unicode.Mc,
 }
 
 // OneLine puts a text on one line, with single blanks, and removes what [Text]

@@ -15,7 +15,8 @@ import (
 )
 
 // Start begins a span below the one in ctx. A nil tracer makes none.
-func Start(ctx context.Context, t trace.Tracer, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+func Start(ctx context.Context, t trace.Tracer, name string, options ...trace.SpanStartOption) (context.Context,
+	trace.Span) {
 	if t == nil {
 		return ctx, trace.SpanFromContext(context.Background()) // one that does nothing
 	}

@@ -101,7 +101,8 @@ var (
 func (m *Markdown) line(line string) error {
 	line = printable.Text(line)
 	if m.fence != "" {
-		if strings.HasPrefix(strings.TrimSpace(line), m.fence) && strings.Trim(strings.TrimSpace(line), m.fence[:1]) == "" {
+		if strings.HasPrefix(strings.TrimSpace(line), m.fence) &&
+			strings.Trim(strings.TrimSpace(line), m.fence[:1]) == "" {
 			m.fence = ""
 			return nil
 		}
@@ -215,7 +216,8 @@ func (m *Markdown) style(code, text string) string {
 
 // spans finds code, links, strong text and emphasis, in this order where they begin at
 // the same place.
-var spans = regexp.MustCompile("`+[^`]+`+" + `|\[[^\[\]]+\]\([^()\s]+\)|\*\*[^\s*](?:[^*]*[^\s*])?\*\*|\*[^\s*](?:[^*]*[^\s*])?\*|\\[\\*_` + "`" + `\[\]#>|~-]`)
+var spans = regexp.MustCompile("`+[^`]+`+" +
+	`|\[[^\[\]]+\]\([^()\s]+\)|\*\*[^\s*](?:[^*]*[^\s*])?\*\*|\*[^\s*](?:[^*]*[^\s*])?\*|\\[\\*_` + "`" + `\[\]#>|~-]`)
 
 // inline styles the parts of a line.
 func (m *Markdown) inline(line string) string {

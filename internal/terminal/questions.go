@@ -55,7 +55,8 @@ func (q *Questions) Ask(ctx context.Context, question, usual string, check func(
 			fmt.Fprintln(q.console.Err)
 		}
 		answer := strings.TrimSpace(line)
-		if short := map[string]string{"y": "yes", "n": "no", "是": "yes", "否": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
+		if short := map[string]string{"y": "yes", "n": "no", "是": "yes",
+			"否": "no"}[strings.ToLower(answer)]; short != "" && check != nil {
 			answer = short
 		}
 		if answer == "" {

@@ -103,8 +103,10 @@ func Hang(first, text string, width int) string {
 func parts(word string) (list []string) {
 	begin, before := 0, rune(0)
 	for i, r := range word {
-		apart := unicode.Is(unicode.Han, r) || unicode.Is(unicode.Han, before) || strings.ContainsRune("，。；：、）”》？！", before)
-		if i > 0 && apart && !strings.ContainsRune("，。；：、）”》？！…,.;:)%", r) && !strings.ContainsRune("（“《(", before) {
+		apart := unicode.Is(unicode.Han, r) || unicode.Is(unicode.Han, before) ||
+			strings.ContainsRune("，。；：、）”》？！", before)
+		if i > 0 && apart && !strings.ContainsRune("，。；：、）”》？！…,.;:)%", r) &&
+			!strings.ContainsRune("（“《(", before) {
 			list, begin = append(list, word[begin:i]), i
 		}
 		before = r

@@ -76,7 +76,8 @@ func Talk(ctx context.Context, cfg Config) error {
 	t := &talk{config: cfg, ctx: ctx, ahead: make(chan *message, maxAhead), input: newInput(cfg.Plain)}
 	t.history = slices.Clone(cfg.History[max(0, len(cfg.History)-maxHistory):])
 	t.place = len(t.history)
-	p := tea.NewProgram(t, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithoutSignalHandler())
+	p := tea.NewProgram(t, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out),
+		tea.WithoutSignalHandler())
 	var work sync.WaitGroup
 	work.Go(func() {
 		defer panics.Log(nil, "answering in the terminal")

@@ -39,7 +39,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil && !e.away {
-		e.log.WarnContext(ctx, "spans are lost: the collector does not accept them", "endpoint", e.endpoint, "error", err)
+		e.log.WarnContext(ctx, "spans are lost: the collector does not accept them", "endpoint", e.endpoint, "error",
+			err)
 	}
 	e.away = err != nil
 	return nil // logged above
@@ -131,7 +132,8 @@ func requestOf(spans []sdk.ReadOnlySpan) request {
 	scope := scopeSpans{Scope: named{spans[0].InstrumentationScope().Name}}
 	for _, s := range spans {
 		out := span{
-			TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(), Name: s.Name(), Kind: int(s.SpanKind()),
+			TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(), Name: s.Name(),
+			Kind:  int(s.SpanKind()),
 			Start: nanoseconds(s.StartTime()), End: nanoseconds(s.EndTime()), Attributes: keyValues(s.Attributes()),
 		}
 		if s.Parent().SpanID().IsValid() {

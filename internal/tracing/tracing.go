@@ -54,8 +54,10 @@ func New(getenv func(string) string, version string, log *slog.Logger) (*Tracing
 			out.headers.Set(strings.TrimSpace(name), value)
 		}
 	}
-	about := resource.NewSchemaless(attribute.String("service.name", cmp.Or(getenv("OTEL_SERVICE_NAME"), "etui")), attribute.String("service.version", version))
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(out, sdk.WithBatchTimeout(2*time.Second)), sdk.WithResource(about))
+	about := resource.NewSchemaless(attribute.String("service.name", cmp.Or(getenv("OTEL_SERVICE_NAME"), "etui")),
+		attribute.String("service.version", version))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(out, sdk.WithBatchTimeout(2*time.Second)),
+		sdk.WithResource(about))
 	return &Tracing{provider: provider, tracer: provider.Tracer("github.com/etui-run/etui")}, nil
 }
 
@@ -96,7 +98,8 @@ func (t *Tracing) Tracer() trace.Tracer {
 
 // Start begins a span. The attributes alternate between names and values; empty
 // values are left out. end ends the span with an outcome, a failure unless ok.
-func (t *Tracing) Start(ctx context.Context, name string, attributes ...string) (_ context.Context, end func(outcome string, ok bool)) {
+func (t *Tracing) Start(ctx context.Context, name string, attributes ...string) (_ context.Context,
+	end func(outcome string, ok bool)) {
 	if t == nil {
 		return ctx, func(string, bool) {}
 	}

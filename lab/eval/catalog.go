@@ -78,7 +78,8 @@ func acceptable(d tool.Definition) tool.Definition {
 	groups := d.Groups
 	d.Groups = nil
 	for _, g := range groups {
-		if g = strings.Join(strings.FieldsFunc(g, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }), "_"); g != "" {
+		if g = strings.Join(strings.FieldsFunc(g, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }),
+			"_"); g != "" {
 			d.Groups = append(d.Groups, g)
 		}
 	}

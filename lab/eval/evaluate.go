@@ -199,11 +199,15 @@ func (r *Result) vote(set *Set, o Options) (map[string][]string, error) {
 // Rank ranks the set's tools for each of its queries: their ids, best first. Enriched are
 // more texts about them, by name.
 func (s *Set) Rank(enriched map[string]tool.Texts) map[string][]string {
-	return s.rankEach(enriched, func(i int) rank.Query { return rank.Query{Text: s.Queries[i].Text, History: s.Queries[i].History} })
+	return s.rankEach(enriched, func(i int) rank.Query {
+		return rank.Query{Text: s.Queries[i].Text,
+			History: s.Queries[i].History}
+	})
 }
 
 // rankMeanings also compares vectors, of the same text of a question as in a turn.
-func (s *Set) rankMeanings(vectors func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32, err error)) (map[string][]string, error) {
+func (s *Set) rankMeanings(vectors func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32,
+	err error)) (map[string][]string, error) {
 	questions := make([]string, len(s.Queries))
 	for i, q := range s.Queries {
 		questions[i] = rank.Divide(q.Text).Request
@@ -214,7 +218,8 @@ func (s *Set) rankMeanings(vectors func([]*tool.Definition, []string) (ofTools, 
 	}
 	compared := rank.NewVectors(ofTools)
 	return s.rankEach(nil, func(i int) rank.Query {
-		return rank.Query{Text: s.Queries[i].Text, History: s.Queries[i].History, Vector: ofQuestions[i], Vectors: compared}
+		return rank.Query{Text: s.Queries[i].Text, History: s.Queries[i].History, Vector: ofQuestions[i],
+			Vectors: compared}
 	}), nil
 }
 

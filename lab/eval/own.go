@@ -72,7 +72,9 @@ func MeasureOwn(ctx context.Context, c *catalog.Catalog, cfg selection.Config, a
 				continue
 			}
 			_, known := c.Get(name)
-			own.Misses = append(own.Misses, Miss{Text: a.Text, Tool: name, Place: at + 1, Unknown: !known, Instead: append([]string{}, lists[i][:min(Near, len(lists[i]))]...)})
+			own.Misses = append(own.Misses,
+				Miss{Text: a.Text, Tool: name, Place: at + 1, Unknown: !known,
+					Instead: append([]string{}, lists[i][:min(Near, len(lists[i]))]...)})
 		}
 	}
 	own.Score = Measure(queries, ranked)

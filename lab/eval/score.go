@@ -76,7 +76,8 @@ func Measure(queries []Query, ranked map[string][]string) Score {
 
 func (s *Score) means() []*float64 {
 	return []*float64{
-		&s.Recall1, &s.Recall3, &s.Recall5, &s.Recall10, &s.NDCG5, &s.NDCG10, &s.MRR, &s.Complete3, &s.Complete5, &s.Complete10,
+		&s.Recall1, &s.Recall3, &s.Recall5, &s.Recall10, &s.NDCG5, &s.NDCG10, &s.MRR, &s.Complete3, &s.Complete5,
+		&s.Complete10,
 	}
 }
 

@@ -28,8 +28,10 @@ func Table(results []Result) string {
 		}
 	}
 	line := func(name, tools string, s Score) {
-		fmt.Fprintf(&b, "%-*s %6s %6d %5.1f %5.1f %5.1f %5.1f %5.1f %6.1f %5.1f %5.1f %5.1f %6.0f", width, name, tools, s.Queries,
-			100*s.Recall1, 100*s.Recall3, 100*s.Recall5, 100*s.Recall10, 100*s.NDCG5, 100*s.NDCG10, 100*s.MRR, 100*s.Complete5, 100*s.Complete10, s.TokensSent)
+		fmt.Fprintf(&b, "%-*s %6s %6d %5.1f %5.1f %5.1f %5.1f %5.1f %6.1f %5.1f %5.1f %5.1f %6.0f", width, name, tools,
+			s.Queries,
+			100*s.Recall1, 100*s.Recall3, 100*s.Recall5, 100*s.Recall10, 100*s.NDCG5, 100*s.NDCG10, 100*s.MRR,
+			100*s.Complete5, 100*s.Complete10, s.TokensSent)
 		if s.Negatives > 0 {
 			fmt.Fprintf(&b, "  %.0f%% of %d negatives abstained", 100*s.Abstained, s.Negatives)
 		}
@@ -51,7 +53,8 @@ func Table(results []Result) string {
 		}
 	}
 	if len(results) == 1 {
-		fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", results[0].TokensSent, results[0].TokensAll)
+		fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", results[0].TokensSent,
+			results[0].TokensAll)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -82,7 +82,8 @@ type Turn struct {
 
 // Compare says what a book would have meant for past turns. Groups returns the groups of an agent's
 // tools. Roles and attributes that a client or a platform stated are not stored, and count as absent.
-func Compare(ctx context.Context, before, after Book, groups func(agent string) string, past []inspect.PastTurn) (Result, error) {
+func Compare(ctx context.Context, before, after Book, groups func(agent string) string,
+	past []inspect.PastTurn) (Result, error) {
 	r := Result{Tools: []ToolChange{}, Changed: []Turn{}}
 	most := min(maxTurns, max(1, maxDecisions/max(1, 2*before.Catalog.Len())))
 	tools := map[Change]*ToolChange{}
@@ -109,7 +110,8 @@ func Compare(ctx context.Context, before, after Book, groups func(agent string) 
 		}
 	}
 	for _, c := range slices.SortedFunc(maps.Values(tools), func(x, y *ToolChange) int {
-		return cmp.Or(cmp.Compare(y.Used, x.Used), cmp.Compare(y.Turns, x.Turns), strings.Compare(x.Tool, y.Tool), strings.Compare(x.Why, y.Why))
+		return cmp.Or(cmp.Compare(y.Used, x.Used), cmp.Compare(y.Turns, x.Turns), strings.Compare(x.Tool, y.Tool),
+			strings.Compare(x.Why, y.Why))
 	}) {
 		if len(r.Tools) == maxTools {
 			r.More++
@@ -121,7 +123,8 @@ func Compare(ctx context.Context, before, after Book, groups func(agent string) 
 }
 
 func used(p inspect.PastTurn, tool string) bool {
-	return slices.Contains(p.Sent, tool) || slices.ContainsFunc(p.Calls, func(c inspect.PastCall) bool { return c.Tool == tool })
+	return slices.Contains(p.Sent, tool) ||
+		slices.ContainsFunc(p.Calls, func(c inspect.PastCall) bool { return c.Tool == tool })
 }
 
 // compare finds the changes of one turn, until ctx ends.

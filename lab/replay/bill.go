@@ -55,8 +55,10 @@ type Provider struct {
 // at 0.25 or 0.5 times the input, newer ones bill writes.
 func Providers() []Provider {
 	return []Provider{
-		{Name: "anthropic", Model: "claude-sonnet-5-5", Window: 200_000, Input: 2, Output: 10, Write: 1.25, Read: 0.1, Life: 5 * time.Minute, AtMost: 5 * time.Minute, Least: 1024, Block: 1, Marked: true, Deferral: true},
-		{Name: "openai", Model: "gpt-5.4-mini", Window: 400_000, Input: 0.75, Output: 4.5, Write: 1, Read: 0.1, Life: 10 * time.Minute, AtMost: time.Hour, Least: 1024, Block: 128},
+		{Name: "anthropic", Model: "claude-sonnet-5-5", Window: 200_000, Input: 2, Output: 10, Write: 1.25, Read: 0.1,
+			Life: 5 * time.Minute, AtMost: 5 * time.Minute, Least: 1024, Block: 1, Marked: true, Deferral: true},
+		{Name: "openai", Model: "gpt-5.4-mini", Window: 400_000, Input: 0.75, Output: 4.5, Write: 1, Read: 0.1,
+			Life: 10 * time.Minute, AtMost: time.Hour, Least: 1024, Block: 128},
 	}
 }
 

@@ -31,7 +31,8 @@ func NewBiller(m model.Model, p Provider) *Biller {
 // Info implements [model.Model].
 func (b *Biller) Info() model.Info {
 	p := b.provider
-	return model.Info{Name: p.Name + "/" + p.Model, Window: p.Window, CacheLife: p.AtMost, Price: model.Price{Input: p.Input, Output: p.Output, CacheRead: p.Read, CacheWrite: p.Write}}
+	return model.Info{Name: p.Name + "/" + p.Model, Window: p.Window, CacheLife: p.AtMost,
+		Price: model.Price{Input: p.Input, Output: p.Output, CacheRead: p.Read, CacheWrite: p.Write}}
 }
 
 // Stream implements [model.Model]. Requests come five seconds one after the other.

@@ -44,7 +44,8 @@ func (r Report) Below(least map[string]float64) []string {
 				got = run.ReachShare()
 			}
 			if got < least[name] {
-				list = append(list, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", run.Mode, run.Provider, name, got, least[name]))
+				list = append(list, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", run.Mode, run.Provider, name, got,
+					least[name]))
 			}
 		}
 	}
@@ -153,7 +154,8 @@ func Comparable(before, after Report) bool {
 func both(r, other Run) Run {
 	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
 	for _, c := range r.Conversations {
-		if slices.ContainsFunc(other.Conversations, func(x ConversationResult) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
+		if slices.ContainsFunc(other.Conversations,
+			func(x ConversationResult) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
 			part.Conversations = append(part.Conversations, c)
 			part.add(c.Figures)
 		}

@@ -190,7 +190,8 @@ func (c *Conversation) check() error {
 		case t.Text == "":
 			return fmt.Errorf("turn %d of %q has no text", i+1, c.ID)
 		case len(t.Tools) > maxNeeds:
-			return fmt.Errorf("turn %d of %q needs %d tools, at most %d are replayed", i+1, c.ID, len(t.Tools), maxNeeds)
+			return fmt.Errorf("turn %d of %q needs %d tools, at most %d are replayed", i+1, c.ID, len(t.Tools),
+				maxNeeds)
 		}
 		for _, n := range t.Tools {
 			if n.Name == "" {

@@ -175,7 +175,8 @@ type extracts struct{ model.Model }
 func (extracts) Info() model.Info { return model.Info{Offline: true} }
 
 // play replays one conversation.
-func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (ConversationResult, error) {
+func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (ConversationResult,
+	error) {
 	done := ConversationResult{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {

@@ -216,7 +216,8 @@ func look(req model.Request, name string) Reach {
 // shown it to the model.
 func loaded(req model.Request, name string) bool {
 	return slices.ContainsFunc(req.Deferred, func(d tool.Definition) bool { return d.Name == name }) &&
-		slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Result != nil && slices.Contains(m.Result.Tools, name) })
+		slices.ContainsFunc(req.Messages,
+			func(m chat.Message) bool { return m.Result != nil && slices.Contains(m.Result.Tools, name) })
 }
 
 // found reports whether a result is from a search that returned the tool.

@@ -52,7 +52,8 @@ func Stored(ctx context.Context, from Sessions, keys []string, who Conversation)
 }
 
 // PlayAll replays conversations in each mode and at each provider.
-func PlayAll(ctx context.Context, c engine.Config, modes []Mode, warm bool, conversations []Conversation) (report Report, err error) {
+func PlayAll(ctx context.Context, c engine.Config, modes []Mode, warm bool,
+	conversations []Conversation) (report Report, err error) {
 	for _, mode := range modes {
 		for _, p := range Providers() {
 			run, err := Play(ctx, Config{Engine: c, Mode: mode, Provider: p, Warm: warm}, conversations)

@@ -56,11 +56,13 @@ func summary(lang string, r Run) string {
 	for _, c := range r.Conversations {
 		turns += len(c.Turns)
 	}
-	text := phrase.In(lang, "%s, %s, %s needed", phrase.Count(lang, len(r.Conversations), "conversation"), phrase.Count(lang, turns, "turn"), phrase.Count(lang, r.Needs, "tool"))
+	text := phrase.In(lang, "%s, %s, %s needed", phrase.Count(lang, len(r.Conversations), "conversation"),
+		phrase.Count(lang, turns, "turn"), phrase.Count(lang, r.Needs, "tool"))
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{r.Refused, "; %d refused to the user"}, {r.Absent, "; %d that do not exist"}, {r.Failed, "; %d called with arguments that do not fit"}} {
+	}{{r.Refused, "; %d refused to the user"}, {r.Absent, "; %d that do not exist"},
+		{r.Failed, "; %d called with arguments that do not fit"}} {
 		if more.n > 0 {
 			text += phrase.In(lang, more.what, more.n)
 		}
@@ -103,9 +105,12 @@ func modes(lang string, before, after Report, all bool) [][]string {
 	first := map[string]float64{}
 	for _, row := range Rows(before, after) {
 		r := row.Runs[0]
-		cells := []string{row.Name, percent(r.Recall()), percent(r.ReachShare()), strconv.Itoa(r.Requests), short(r.Input)}
+		cells := []string{row.Name, percent(r.Recall()), percent(r.ReachShare()), strconv.Itoa(r.Requests),
+			short(r.Input)}
 		if all {
-			cells = slices.Concat(cells[:3], []string{strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)})
+			cells = slices.Concat(cells[:3],
+				[]string{strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests),
+					thousands(r.Input)})
 		}
 		for _, r := range row.Runs {
 			cells = append(cells, dollars(r, first))
@@ -162,13 +167,16 @@ func thousands(n int) string {
 func writeTurns(w io.Writer, lang string, report Report) {
 	for _, r := range report.Runs {
 		for _, c := range r.Conversations {
-			phrase.Fprintf(w, lang, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
+			phrase.Fprintf(w, lang, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode,
+				r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
 			for i, t := range c.Turns {
 				needs := make([]string, len(t.Tools))
 				for j, n := range t.Tools {
 					needs[j] = n.Tool + " " + string(n.Reach)
 				}
-				phrase.Fprintf(w, lang, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), phrase.Word(lang, "needs no tool")), thousands(t.Input), thousands(t.Read), t.Dollars)
+				phrase.Fprintf(w, lang, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1,
+					t.Text, cmp.Or(strings.Join(needs, ", "), phrase.Word(lang, "needs no tool")), thousands(t.Input),
+					thousands(t.Read), t.Dollars)
 			}
 		}
 	}
@@ -228,5 +236,6 @@ func UnpricedNote(lang string, models []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return phrase.In(lang, "etui knows no price of %s; the dollars are those of %s\n", strings.Join(names, ", "), strings.Join(known, ", "))
+	return phrase.In(lang, "etui knows no price of %s; the dollars are those of %s\n", strings.Join(names, ", "),
+		strings.Join(known, ", "))
 }

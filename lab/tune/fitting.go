@@ -49,7 +49,8 @@ func FitPast(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, p Past
 		}
 		return func(at Progress) { p.Progress(recommender, at) }
 	}
-	ranking := Config[rank.Weights]{Start: p.Before.Weights, Votes: p.Votes, Workers: p.Workers, Progress: progress(false)}
+	ranking := Config[rank.Weights]{Start: p.Before.Weights, Votes: p.Votes, Workers: p.Workers,
+		Progress: progress(false)}
 	report.Report, err = Run(ctx, c, p.Questions, ranking)
 	if err != nil {
 		return report, err
@@ -58,13 +59,15 @@ func FitPast(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, p Past
 		report.Unfitted = p.Fixed
 		return report, nil
 	}
-	err = report.FitRecommender(ctx, c, turns, Config[Recommender]{Start: p.Start, Votes: p.Votes, Workers: p.Workers, Progress: progress(true)})
+	err = report.FitRecommender(ctx, c, turns,
+		Config[Recommender]{Start: p.Start, Votes: p.Votes, Workers: p.Workers, Progress: progress(true)})
 	return report, err
 }
 
 // Apply returns the weights with what a fitting found better, and whether it found anything.
 func (f WeightsFile) Apply(r Fitting) (now WeightsFile, better bool) {
-	now = WeightsFile{Weights: f.Weights, Recommender: f.Recommender, Made: time.Now(), Report: r.Report, RecommenderReport: r.Recommender}
+	now = WeightsFile{Weights: f.Weights, Recommender: f.Recommender, Made: time.Now(), Report: r.Report,
+		RecommenderReport: r.Recommender}
 	if r.Better {
 		now.Weights = r.Weights
 	}
@@ -77,7 +80,8 @@ func (f WeightsFile) Apply(r Fitting) (now WeightsFile, better bool) {
 
 // FitRecommender fits the recommender to past turns, over the ranking as it was fitted. Too
 // few turns are no error: then it says so in Unfitted.
-func (r *Fitting) FitRecommender(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, cfg Config[Recommender]) error {
+func (r *Fitting) FitRecommender(ctx context.Context, c *catalog.Catalog, turns []usage.Turn,
+	cfg Config[Recommender]) error {
 	words := r.Start
 	if r.Better {
 		words = r.Weights
@@ -95,7 +99,8 @@ func (r *Fitting) FitRecommender(ctx context.Context, c *catalog.Catalog, turns 
 // dry run writes nothing.
 func (r Fitting) Text(lang, file string, dry bool) string {
 	var b strings.Builder
-	phrase.Fprintf(&b, lang, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
+	phrase.Fprintf(&b, lang, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools,
+		r.Fitted, r.HeldOut, r.Tried)
 	r.gain(&b, lang)
 	better := r.Better
 	switch {
@@ -104,7 +109,8 @@ func (r Fitting) Text(lang, file string, dry bool) string {
 		r.Recommender.gain(&b, lang)
 		better = better || r.Recommender.Better
 	case r.Unfitted != "":
-		phrase.Fprintf(&b, lang, "\nThe weights of the recommender are not fitted: %s.\n", phrase.Word(lang, r.Unfitted))
+		phrase.Fprintf(&b, lang, "\nThe weights of the recommender are not fitted: %s.\n",
+			phrase.Word(lang, r.Unfitted))
 	}
 	switch {
 	case !better:
@@ -118,7 +124,8 @@ func (r Fitting) Text(lang, file string, dry bool) string {
 }
 
 func (r Report[W]) gain(b *strings.Builder, lang string) {
-	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
+	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG,
+		100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
 	verdict := phrase.Word(lang, "standard error")
 	if !r.Better {
 		verdict += phrase.Word(lang, "; not better than chance would have it")

@@ -65,7 +65,8 @@ func (w Recommender) whole() Recommender {
 // ranking, which are words. A turn counts if its conversation is known: what a conversation
 // said and used before is what its earlier turns did. Every tool of c must be visible to a
 // caller without facts.
-func Recommend(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, words rank.Weights, cfg Config[Recommender]) (Report[Recommender], error) {
+func Recommend(ctx context.Context, c *catalog.Catalog, turns []usage.Turn, words rank.Weights,
+	cfg Config[Recommender]) (Report[Recommender], error) {
 	if cfg.Start == (Recommender{}) {
 		cfg.Start = DefaultRecommender()
 	}
@@ -105,7 +106,8 @@ func again(c *catalog.Catalog, turns []usage.Turn) (list []question) {
 		for _, name := range t.Tools {
 			used[t.Session] = newest(append(used[t.Session], selection.Use{Tool: name, Time: t.Time}), maxUsed)
 		}
-		said[t.Session] = newest(append(said[t.Session], chat.Message{Role: chat.User, Text: t.Text, Time: t.Time}), maxSaid)
+		said[t.Session] = newest(append(said[t.Session], chat.Message{Role: chat.User, Text: t.Text, Time: t.Time}),
+			maxSaid)
 	}
 	return list
 }

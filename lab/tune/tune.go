@@ -91,7 +91,8 @@ func (e *TooFewError) Error() string {
 // Run fits the weights of the ranking until nothing improves or ctx ends, and reports the
 // best ones. Questions without a tool of the catalog are left out. Every tool of c must
 // be visible to a caller without facts, see [eval.Open].
-func Run(ctx context.Context, c *catalog.Catalog, questions []rank.PastQuestion, cfg Config[rank.Weights]) (Report[rank.Weights], error) {
+func Run(ctx context.Context, c *catalog.Catalog, questions []rank.PastQuestion,
+	cfg Config[rank.Weights]) (Report[rank.Weights], error) {
 	if cfg.Start == (rank.Weights{}) {
 		cfg.Start = rank.DefaultWeights()
 	}
@@ -104,7 +105,8 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []rank.PastQuestion,
 	p := problem[rank.Weights]{
 		Config: cfg, catalog: c, most: maxWeight,
 		knobs: func(w *rank.Weights) []*float64 {
-			list := []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.EnrichedAlias, &w.EnrichedExample}
+			list := []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText,
+				&w.Group, &w.Example, &w.Body, &w.EnrichedAlias, &w.EnrichedExample}
 			if cfg.Votes {
 				list = append(list, &w.Votes)
 			}

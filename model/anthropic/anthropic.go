@@ -95,8 +95,10 @@ func New(cfg Config) (*Model, error) {
 	}
 	dialect, _ := schema.ByName("anthropic")
 	api, err := endpoint.New(endpoint.Config{
-		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name, BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
-		Header: header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom, Headers: cfg.Headers, Transport: cfg.Transport, Refusal: refusal,
+		Adapter: "anthropic", Model: cfg.Model, Name: cfg.Name,
+		BaseURL: cmp.Or(cfg.BaseURL, "https://api.anthropic.com"),
+		Header:  header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom, Headers: cfg.Headers, Transport: cfg.Transport,
+		Refusal: refusal,
 		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
 	if err != nil {

@@ -54,7 +54,8 @@ func (m *Model) knowsNoFormat(err error) bool {
 	for _, word := range []string{"output_config", "output_format", "output format", "structured output"} {
 		if strings.Contains(text, word) {
 			if m.formless.CompareAndSwap(false, true) && m.config.Log != nil {
-				m.config.Log.Warn("the model cannot be held to a JSON Schema; it is asked to follow it", "model", m.api.Name())
+				m.config.Log.Warn("the model cannot be held to a JSON Schema; it is asked to follow it", "model",
+					m.api.Name())
 			}
 			return true
 		}

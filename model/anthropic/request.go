@@ -133,7 +133,8 @@ func (c *conversation) add(m chat.Message) {
 			c.append(roleAssistant, textBlock(orElse(m.Text, noAnswer)))
 		}
 		for _, call := range m.Calls {
-			c.append(roleAssistant, block{Type: "tool_use", ID: callID(call.ID), Input: object(call.Arguments), Name: c.names.Provider(call.Name)})
+			c.append(roleAssistant, block{Type: "tool_use", ID: callID(call.ID), Input: object(call.Arguments),
+				Name: c.names.Provider(call.Name)})
 		}
 	case chat.Tool:
 		if m.Result != nil {

@@ -47,7 +47,8 @@ func (e *Endpoint) declare(ctx context.Context, req model.Request) Declarations 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
-	d := Declarations{model.NewNames(req), make(map[string]schema.Adaptation, len(req.Tools)+len(req.Deferred)), s.dialect}
+	d := Declarations{model.NewNames(req), make(map[string]schema.Adaptation, len(req.Tools)+len(req.Deferred)),
+		s.dialect}
 	for _, list := range [][]tool.Definition{req.Tools, req.Deferred} {
 		for i := range list {
 			t := &list[i]
@@ -70,7 +71,8 @@ func (e *Endpoint) declare(ctx context.Context, req model.Request) Declarations 
 	}
 	if len(changed) > 0 {
 		e.config.Log.InfoContext(ctx, "the parameters of tools were adapted to the provider; the log says how at level debug",
-			slog.String("model", e.Name()), slog.String("dialect", s.dialect.String()), slog.String("tools", printable.List(changed)))
+			slog.String("model", e.Name()), slog.String("dialect", s.dialect.String()),
+			slog.String("tools", printable.List(changed)))
 	}
 	return d
 }
@@ -92,7 +94,8 @@ func (s *schemas) isPlain() bool {
 
 // begin asks for an answer. A provider that refuses the schemas of the tools is asked again with the
 // plainest ones, and one whose model takes no tools without any; the next requests begin so.
-func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.ReadCloser, model.Request, Declarations, error) {
+func (e *Endpoint) begin(ctx context.Context, req model.Request, ask Ask) (io.ReadCloser, model.Request, Declarations,
+	error) {
 	if e.toolless.Load() {
 		req = withoutTools(req)
 	}
@@ -168,7 +171,8 @@ func withoutTools(req model.Request) model.Request {
 		switch {
 		case m.Role == chat.Tool && m.Result != nil:
 			m = chat.Message{Role: chat.User, Text: "(Result of a tool: " + m.Result.Text + ")"}
-			if n := len(said); n > 0 && strings.HasPrefix(said[n-1].Text, "(Result of a tool: ") && said[n-1].Role == chat.User {
+			if n := len(said); n > 0 && strings.HasPrefix(said[n-1].Text, "(Result of a tool: ") &&
+				said[n-1].Role == chat.User {
 				said[n-1].Text += "\n" + m.Text
 				continue
 			}

@@ -198,7 +198,8 @@ func (e *Endpoint) Describe(ctx context.Context, err error) error {
 	}
 	described.Model = e.config.Name
 	failure := Failure(ctx, err, described, e.config.Key, e.config.Headers)
-	if refused := (*model.Error)(nil); e.config.KeyFrom != "" && errors.As(failure, &refused) && errors.Is(refused.Kind, model.ErrAuth) {
+	if refused := (*model.Error)(nil); e.config.KeyFrom != "" && errors.As(failure, &refused) &&
+		errors.Is(refused.Kind, model.ErrAuth) {
 		refused.Detail = strings.TrimRight(refused.Detail, ". ") + model.Advice + e.config.KeyFrom
 	}
 	return failure

@@ -68,7 +68,8 @@ const maxDetail = 300
 // detail makes a provider's message fit for [model.Error.Detail]: one line of at most 300
 // bytes, with each secret replaced by "(secret)". A key that is an ordinary word is none.
 func detail(text string, secrets ...string) string {
-	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	longestFirst := slices.SortedFunc(slices.Values(secrets),
+		func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, s := range longestFirst {
 		if !secret.Value(s).Ordinary() {
 			text = strings.ReplaceAll(text, s, "(secret)")

@@ -33,7 +33,8 @@ func (e *Endpoint) Models(ctx context.Context, path, otherwise string) ([]string
 func Offers(names []string, name string) (says string, err error) {
 	same := func(listed string) bool {
 		listed = strings.TrimPrefix(listed, "models/")
-		return strings.EqualFold(listed, name) || strings.HasPrefix(listed, name+":") || listed == strings.TrimPrefix(name, "models/")
+		return strings.EqualFold(listed, name) || strings.HasPrefix(listed, name+":") ||
+			listed == strings.TrimPrefix(name, "models/")
 	}
 	switch {
 	case len(names) == 0:

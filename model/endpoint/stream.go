@@ -142,7 +142,8 @@ type ReadFunc func(a *Answer, e Event) (text string, err error)
 // Stream implements the method of [model.Model] with the two functions of an adapter. An answer that
 // breaks off before anything of it was passed on is asked for again, as often as the configuration
 // says.
-func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read ReadFunc) iter.Seq2[model.Event, error] {
+func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read ReadFunc) iter.Seq2[model.Event,
+	error] {
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -160,7 +161,8 @@ func (e *Endpoint) Stream(ctx context.Context, req model.Request, ask Ask, read 
 				yield(model.Event{}, described)
 				return
 			}
-			e.config.Log.WarnContext(ctx, "an answer broke off before its text; it is asked for again", slog.Any("error", described))
+			e.config.Log.WarnContext(ctx, "an answer broke off before its text; it is asked for again",
+				slog.Any("error", described))
 			sleep.For(ctx, firstWait<<min(tries, 4))
 		}
 	}
@@ -182,7 +184,8 @@ type brokenOff struct{ error }
 func (b brokenOff) Unwrap() error { return b.error }
 
 // try asks once, and passes on the events of the answer.
-func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read ReadFunc, yield func(model.Event) bool) error {
+func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read ReadFunc,
+	yield func(model.Event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, req, names, err := e.begin(ctx, req, ask)
@@ -213,7 +216,8 @@ func (e *Endpoint) try(ctx context.Context, req model.Request, ask Ask, read Rea
 	p.end(a.Stop == model.Length)
 	if len(a.Calls) == 0 && a.Stop == "" {
 		if a.Calls = p.calls(names, a.thought()); len(a.Calls) > 0 && !e.writes.Swap(true) {
-			e.config.Log.InfoContext(ctx, "the model writes calls as text; they are taken for calls", slog.String("model", e.Name()))
+			e.config.Log.InfoContext(ctx, "the model writes calls as text; they are taken for calls",
+				slog.String("model", e.Name()))
 		}
 	}
 	if held := p.rest(); held != "" && !yield(model.Event{Text: held}) {

@@ -43,9 +43,12 @@ func ReadRefusal(body []byte) Refusal {
 
 // The members in which providers put their words, their codes and what is inside.
 var (
-	messageKeys = []string{"message", "msg", "Message", "error_msg", "errmsg", "errorMessage", "error_message", "status_msg", "error_description", "detail", "description", "title", "reason"}
-	codeKeys    = []string{"code", "type", "status", "Code", "error_code", "errorCode", "err_code", "errcode", "status_code", "__type"}
-	innerKeys   = []string{"error", "errors", "base_resp", "metadata", "raw", "response", "data", "details", "fault", "body", "cause", "innererror", "ResponseMetadata", "Error", "header", "output"}
+	messageKeys = []string{"message", "msg", "Message", "error_msg", "errmsg", "errorMessage", "error_message",
+		"status_msg", "error_description", "detail", "description", "title", "reason"}
+	codeKeys = []string{"code", "type", "status", "Code", "error_code", "errorCode", "err_code", "errcode",
+		"status_code", "__type"}
+	innerKeys = []string{"error", "errors", "base_resp", "metadata", "raw", "response", "data", "details", "fault",
+		"body", "cause", "innererror", "ResponseMetadata", "Error", "header", "output"}
 )
 
 func (r *Refusal) search(raw []byte, depth int, words *[]string) {
@@ -127,7 +130,8 @@ func (r Refusal) Kind(status int) error {
 	}
 	words := r.Message
 	kind := r.byCode()
-	if limited := errors.Is(kind, model.ErrRateLimited) || kind == nil && status == http.StatusTooManyRequests; limited {
+	if limited := errors.Is(kind, model.ErrRateLimited) ||
+		kind == nil && status == http.StatusTooManyRequests; limited {
 		switch { // waiting makes neither better
 		case tooMuch.MatchString(words):
 			return model.ErrTooLong
@@ -209,13 +213,15 @@ var wordings = []struct {
 		`` +
 		`(invalid|unknown|unsupported|no such|not a valid|non-?existent) model\b|` +
 		`no (available )?(channel|endpoints?|provider|deployment|distributor)s? (found |available )?for|` +
-		`try pulling it|模型.{0,20}(不存在|未找到|已下线|不可用|不支持该)|没有?(找到)?.{0,8}该?模型|无可用渠道`), []int{http.StatusTooManyRequests}},
+		`try pulling it|模型.{0,20}(不存在|未找到|已下线|不可用|不支持该)|没有?(找到)?.{0,8}该?模型|无可用渠道`),
+		[]int{http.StatusTooManyRequests}},
 	{model.ErrRateLimited, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|throttl|` +
 		`requests? per (second|minute|day)|request limit reached|usage limit (reached|exceeded)|\b(qps|rpm|tpm)\b|qps ?over ?flow|concurren(t|cy) .{0,30}(limit|exceed)|请求过于频繁|请求频率|速率限制|限流|并发`), nil},
 	{model.ErrUnavailable, regexp.MustCompile(`(?i)overload|over capacity|at capacity|temporarily unavailable|` +
 		`service (is )?(currently )?unavailable|server (is )?(too )?busy|high demand|` +
 		`upstream (error|connect|request)|bad gateway|gateway time-?out|internal (server )?error|` +
-		`model is (currently |still )?loading|系统繁忙|服务(器)?(繁忙|过载|不可用)|内部错误|网络错误|混雑`), []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}},
+		`model is (currently |still )?loading|系统繁忙|服务(器)?(繁忙|过载|不可用)|内部错误|网络错误|混雑`),
+		[]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}},
 }
 
 // codes are the codes, types and states of providers, in lower case. Those that mean several things

@@ -191,7 +191,8 @@ func (m anthropicMessage) check(c *calls) error {
 			}
 		case b.Type == "document" && m.Role == "user":
 			texts++
-			if b.Source == nil || b.Source.Type != "base64" || b.Source.MediaType != "application/pdf" || len(b.Source.Data) == 0 {
+			if b.Source == nil || b.Source.Type != "base64" || b.Source.MediaType != "application/pdf" ||
+				len(b.Source.Data) == 0 {
 				return errors.New("a document must be a PDF in base64")
 			}
 			err = c.done()
@@ -300,7 +301,8 @@ func (p anthropic) late(s *stream, r Reply) { s.event("error", p.failure(r)) }
 func (p anthropic) answer(s *stream, r Reply) {
 	u := r.Usage
 	s.event("message_start", object{"type": "message_start", "message": object{
-		"id": "msg_modeltest", "type": "message", "role": "assistant", "model": "modeltest", "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+		"id": "msg_modeltest", "type": "message", "role": "assistant", "model": "modeltest", "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil,
 		"usage": object{
 			"input_tokens": u.Input - u.CacheRead - u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
 			"cache_creation_input_tokens": u.CacheWrite, "output_tokens": min(u.Output, 1),
@@ -308,7 +310,8 @@ func (p anthropic) answer(s *stream, r Reply) {
 	}})
 	s.event("ping", object{"type": "ping"})
 	if r.Thinking != "" {
-		p.block(s, 0, object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking_delta", "thinking": r.Thinking},
+		p.block(s, 0, object{"type": "thinking", "thinking": "", "signature": ""},
+			object{"type": "thinking_delta", "thinking": r.Thinking},
 			object{"type": "signature_delta", "signature": "c2lnbmF0dXJl"})
 		p.stop(s, 0)
 	}
@@ -364,7 +367,8 @@ func (p anthropic) end(s *stream, r Reply) {
 		model.Done: "end_turn", model.ToolCalls: "tool_use", model.Length: "max_tokens", model.Refused: "refusal",
 	}[r.stop()]
 	s.event("message_delta", object{
-		"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"output_tokens": r.Usage.Output},
+		"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
+		"usage": object{"output_tokens": r.Usage.Output},
 	})
 	s.event("message_stop", object{"type": "message_stop"})
 }

@@ -10,15 +10,23 @@ import (
 
 // failures are the cases in which the provider fails or returns an error.
 var failures = []testCase{
-	failing("401, the key echoed", model.ErrAuth, 401, "The key", Reply{Status: 401, Message: "The key " + Key + " is wrong: Bearer " + Key}),
-	failing("404", model.ErrNoModel, 404, "There is no such model.", Reply{Status: 404, Message: "There is no such model."}),
+	failing("401, the key echoed", model.ErrAuth, 401, "The key",
+		Reply{Status: 401, Message: "The key " + Key + " is wrong: Bearer " + Key}),
+	failing("404", model.ErrNoModel, 404, "There is no such model.",
+		Reply{Status: 404, Message: "There is no such model."}),
 	failing("400, too long", model.ErrTooLong, 400, "token", Reply{TooLong: true}),
-	failing("400, not understood", model.ErrRequest, 400, "tools.0: unknown field", Reply{Status: 400, Message: "tools.0: unknown field"}),
-	failing("429, come back tomorrow", model.ErrRateLimited, 429, "Too Many Requests", Reply{Status: 429, Header: map[string]string{"Retry-After": "86400"}}),
-	failing("500, three times", model.ErrUnavailable, 500, "Internal Server Error", Reply{Status: 500}, Reply{Status: 500}, Reply{Status: 500}),
-	failing("an error that is not JSON", model.ErrAuth, 403, "Forbidden", Reply{Status: 403, Raw: "<html>Forbidden</html>", Type: "text/html"}),
-	failing("an answer that is not JSON", model.ErrUnavailable, -1, "", Reply{Raw: "event: message_start\ndata: {\"type\":\n\n"}),
-	failing("an answer of another protocol", model.ErrUnavailable, -1, "", Reply{Raw: "<html><body>Welcome!</body></html>\n", Type: "text/html"}),
+	failing("400, not understood", model.ErrRequest, 400, "tools.0: unknown field",
+		Reply{Status: 400, Message: "tools.0: unknown field"}),
+	failing("429, come back tomorrow", model.ErrRateLimited, 429, "Too Many Requests",
+		Reply{Status: 429, Header: map[string]string{"Retry-After": "86400"}}),
+	failing("500, three times", model.ErrUnavailable, 500, "Internal Server Error", Reply{Status: 500},
+		Reply{Status: 500}, Reply{Status: 500}),
+	failing("an error that is not JSON", model.ErrAuth, 403, "Forbidden",
+		Reply{Status: 403, Raw: "<html>Forbidden</html>", Type: "text/html"}),
+	failing("an answer that is not JSON", model.ErrUnavailable, -1, "",
+		Reply{Raw: "event: message_start\ndata: {\"type\":\n\n"}),
+	failing("an answer of another protocol", model.ErrUnavailable, -1, "",
+		Reply{Raw: "<html><body>Welcome!</body></html>\n", Type: "text/html"}),
 	recovering("429, then an answer", Reply{Status: 429, Header: map[string]string{"Retry-After": "0"}}),
 	recovering("529, then an answer", Reply{Status: 529}),
 	{
@@ -52,15 +60,17 @@ var failures = []testCase{
 
 // failing is a case that ends in an error, see [wantFailure].
 func failing(name string, kind error, status int, detail string, script ...Reply) testCase {
-	return testCase{name, script, true, func(t *testing.T, _ *Server, m model.Model) { wantFailure(t, m, kind, status, detail) }}
+	return testCase{name, script, true,
+		func(t *testing.T, _ *Server, m model.Model) { wantFailure(t, m, kind, status, detail) }}
 }
 
 // recovering is a case in which a retry succeeds.
 func recovering(name string, first Reply) testCase {
-	return testCase{name, []Reply{first, {Text: []string{"Here I am."}}}, true, func(t *testing.T, _ *Server, m model.Model) {
-		said, _, _ := answer(t, m, question())
-		wantText(t, said, "Here I am.")
-	}}
+	return testCase{name, []Reply{first, {Text: []string{"Here I am."}}}, true,
+		func(t *testing.T, _ *Server, m model.Model) {
+			said, _, _ := answer(t, m, question())
+			wantText(t, said, "Here I am.")
+		}}
 }
 
 // wantFailure asks m and expects only an error of a kind and a status (-1 means any)

@@ -76,8 +76,10 @@ func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 		case p.Type == "text" && p.Text != nil:
 		case p.Type == "image_url" && p.Image != nil && strings.HasPrefix(p.Image.URL, "data:image/"):
 			c.images++
-		case p.Type == "file" && p.File != nil && p.File.Name != "" && strings.HasPrefix(p.File.Data, "data:application/pdf;base64,"):
-		case p.Type == "input_audio" && p.Audio != nil && len(p.Audio.Data) > 0 && (p.Audio.Format == "wav" || p.Audio.Format == "mp3"):
+		case p.Type == "file" && p.File != nil && p.File.Name != "" &&
+			strings.HasPrefix(p.File.Data, "data:application/pdf;base64,"):
+		case p.Type == "input_audio" && p.Audio != nil && len(p.Audio.Data) > 0 &&
+			(p.Audio.Format == "wav" || p.Audio.Format == "mp3"):
 		default:
 			return fmt.Errorf("a part of type %q is not allowed", p.Type)
 		}
@@ -232,7 +234,8 @@ func (p openai) late(s *stream, r Reply) { s.event("", p.failure(r)) }
 // chunk sends a piece of an answer.
 func (openai) chunk(s *stream, delta object, finish any) {
 	s.event("", object{
-		"id": "chatcmpl-modeltest", "object": "chat.completion.chunk", "created": 1700000000, "model": "modeltest", "usage": nil,
+		"id": "chatcmpl-modeltest", "object": "chat.completion.chunk", "created": 1700000000, "model": "modeltest",
+		"usage":   nil,
 		"choices": []object{{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}},
 	})
 }
@@ -270,9 +273,11 @@ func (p openai) end(s *stream, r Reply) {
 	}
 	p.chunk(s, object{}, finish)
 	s.event("", object{
-		"id": "chatcmpl-modeltest", "object": "chat.completion.chunk", "created": 1700000000, "model": "modeltest", "choices": []object{},
+		"id": "chatcmpl-modeltest", "object": "chat.completion.chunk", "created": 1700000000, "model": "modeltest",
+		"choices": []object{},
 		"usage": object{
-			"prompt_tokens": r.Usage.Input, "completion_tokens": r.Usage.Output, "total_tokens": r.Usage.Input + r.Usage.Output,
+			"prompt_tokens": r.Usage.Input, "completion_tokens": r.Usage.Output,
+			"total_tokens":          r.Usage.Input + r.Usage.Output,
 			"prompt_tokens_details": object{"cached_tokens": r.Usage.CacheRead},
 		},
 	})

@@ -53,13 +53,16 @@ var requests = []testCase{
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
 			answered := results(chat.Message{Role: chat.Assistant, Calls: []chat.Call{
-				{ID: "functions.time:0", Name: "time"}, {ID: "functions.time:1", Name: "no such tool!", Arguments: []byte(`[1]`)},
+				{ID: "functions.time:0", Name: "time"},
+				{ID: "functions.time:1", Name: "no such tool!", Arguments: []byte(`[1]`)},
 			}}, "", "failed")
 			for _, messages := range [][]chat.Message{
 				{{Role: chat.Assistant, Text: "Hello, I am here."}, {Role: chat.User, Text: "Hi."}},
-				{{Role: chat.User, Text: "One."}, {Role: chat.User, Text: "Two."}, {Role: chat.Assistant}, {Role: chat.Assistant, Text: " \n"}, {Role: chat.User, Text: " "}},
+				{{Role: chat.User, Text: "One."}, {Role: chat.User, Text: "Two."}, {Role: chat.Assistant},
+					{Role: chat.Assistant, Text: " \n"}, {Role: chat.User, Text: " "}},
 				append([]chat.Message{{Role: chat.User, Text: "Time?"}}, answered...),
-				slices.Concat([]chat.Message{{Role: chat.User}}, answered, []chat.Message{{Role: chat.User, Note: "It is late."}}),
+				slices.Concat([]chat.Message{{Role: chat.User}}, answered,
+					[]chat.Message{{Role: chat.User, Note: "It is late."}}),
 			} {
 				answer(t, m, model.Request{Messages: messages})
 			}
@@ -109,7 +112,8 @@ func testCacheKept(t *testing.T, s *Server, m model.Model) {
 	}
 	for turn := range 6 {
 		if turn > 0 {
-			req.Messages = append(req.Messages, chat.Message{Role: chat.User, Note: fmt.Sprintf("Turn %d.", turn), Text: "And now?"})
+			req.Messages = append(req.Messages,
+				chat.Message{Role: chat.User, Note: fmt.Sprintf("Turn %d.", turn), Text: "And now?"})
 		}
 		said, _, _ := answer(t, m, req)
 		said.Calls[0].ID = fmt.Sprintf("call-%d", turn)

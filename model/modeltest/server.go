@@ -74,7 +74,8 @@ func Direct(script ...Reply) *Server {
 
 // serve starts a server on a free local port.
 func serve(p protocol, script []Reply) *Server {
-	s := &Server{protocol: p, script: script, gone: make(chan struct{}, 1024), client: http.DefaultTransport.(*http.Transport).Clone()}
+	s := &Server{protocol: p, script: script, gone: make(chan struct{}, 1024),
+		client: http.DefaultTransport.(*http.Transport).Clone()}
 	s.closed, s.closing = context.WithCancel(context.Background())
 	s.client.Proxy = nil
 	s.listener = httptest.NewServer(s)

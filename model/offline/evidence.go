@@ -172,7 +172,8 @@ func (m *message) says(value string) (start, end int, ok bool) {
 		}
 	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(value, "_", " "), "-", " ")
-	for _, form := range append([]string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"}, enumEnglish[value]...) {
+	for _, form := range append([]string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing",
+		plain + "es"}, enumEnglish[value]...) {
 		for from := 0; len(form) > 1; {
 			i := strings.Index(m.lower[from:], form)
 			if i < 0 {
@@ -209,7 +210,8 @@ func formatted(m *message, p *parameter) (any, bool) {
 		return all, len(all) > 0
 	}
 	if !p.is("string") || len(p.Enum) > 0 {
-		if p.is("integer") && (p.name == "number" || strings.HasSuffix(p.name, "_number") || p.is("integer") && strings.HasSuffix(p.name, "id")) {
+		if p.is("integer") && (p.name == "number" || strings.HasSuffix(p.name, "_number") ||
+			p.is("integer") && strings.HasSuffix(p.name, "id")) {
 			if text, ok := m.match(hashed); ok {
 				n, err := strconv.Atoi(text)
 				return n, err == nil
@@ -235,7 +237,8 @@ func formatted(m *message, p *parameter) (any, bool) {
 	case p.called("since", "duration", "window", "period", "range", "last", "interval", "timeframe", "time_range",
 		"lookback"):
 		return m.span(p)
-	case p.called("path", "file", "filename", "folder", "directory", "file_path", "source", "destination", "target_path"):
+	case p.called("path", "file", "filename", "folder", "directory", "file_path", "source", "destination",
+		"target_path"):
 		patterns = append(patterns, filePath)
 	case p.called("id", "key", "number", "ticket", "issue", "invoice", "order", "sku", "case", "incident", "code", "po",
 		"contract", "quote", "opportunity", "lead", "asset", "shipment", "expense", "report", "flight", "requisition",
@@ -272,7 +275,8 @@ func (m *message) span(*parameter) (any, bool) {
 	if n, ok := numerals[count]; ok {
 		count = strconv.Itoa(n)
 	}
-	short, ok := map[string]string{"秒": "s", "分钟": "m", "小时": "h", "钟头": "h", "天": "d", "周": "w", "星期": "w"}[unit]
+	short, ok := map[string]string{"秒": "s", "分钟": "m", "小时": "h", "钟头": "h", "天": "d", "周": "w",
+		"星期": "w"}[unit]
 	if !ok {
 		short = unit[:1]
 	}
@@ -372,7 +376,8 @@ func counted(m *message, p *parameter) (any, bool) {
 			text := v.(string)
 			n, err := strconv.Atoi(text[:len(text)-1])
 			minutes := map[byte]int{'m': 1, 'h': 60, 'd': 1440, 'w': 10080}
-			return n * minutes[text[len(text)-1]] / minutes[unit[0]], err == nil && minutes[text[len(text)-1]] >= minutes[unit[0]]
+			return n * minutes[text[len(text)-1]] / minutes[unit[0]], err == nil &&
+				minutes[text[len(text)-1]] >= minutes[unit[0]]
 		}
 	}
 	if !p.required && !m.mentions(p) {
@@ -382,7 +387,8 @@ func counted(m *message, p *parameter) (any, bool) {
 	if !ok {
 		for _, w := range m.words {
 			for zh, n := range numerals {
-				if i := strings.Index(w.text, zh); w.wide && i >= 0 && p.is("integer") && p.required && m.take(w.start+i, w.start+i+len(zh)) {
+				if i := strings.Index(w.text, zh); w.wide && i >= 0 && p.is("integer") && p.required &&
+					m.take(w.start+i, w.start+i+len(zh)) {
 					return n, true
 				}
 			}
@@ -424,14 +430,16 @@ func named(m *message, p *parameter) (any, bool) {
 		patterns = []expression{fromZ, placeOf}
 	case p.called("city", "location", "destination", "place", "to_city"):
 		patterns = []expression{placeTo, cities, proper}
-	case p.called("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees", "manager",
+	case p.called("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees",
+		"manager",
 		"approver", "contact", "contact_name", "colleague", "reviewer", "delegate", "participant", "username",
 		"employee_name", "name", "candidate"):
 		patterns = []expression{person, personZ}
 		if p.required {
 			patterns = append(patterns, proper)
 		}
-	case p.called("customer", "company", "account", "client", "vendor", "supplier", "organization", "party", "counterparty",
+	case p.called("customer", "company", "account", "client", "vendor", "supplier", "organization", "party",
+		"counterparty",
 		"brand", "competitor"):
 		patterns = []expression{person, proper}
 	}
@@ -490,7 +498,9 @@ func free(m *message, p *parameter) (any, bool) {
 	// The last word that could be a name. Among Chinese, every word in Latin letters can.
 	among := strings.ContainsFunc(m.text, chat.Wide)
 	for _, w := range slices.Backward(m.words) {
-		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && (among || strings.ContainsAny(w.text, "-_0123456789./")) && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
+		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] &&
+			(among || strings.ContainsAny(w.text, "-_0123456789./")) &&
+			(p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
 			return m.text[w.start:w.end], true
 		}
 	}
@@ -507,7 +517,9 @@ var (
 
 // arithmetic finds an expression.
 func (m *message) arithmetic() (any, bool) {
-	text := strings.NewReplacer("×", "*", "÷", "/", "乘以", "*", "乘", "*", "除以", "/", "加", "+", "减", "-", " times ", " * ", " plus ", " + ", " minus ", " - ", " divided by ", " / ", "（", "(", "）", ")").Replace(m.text)
+	text := strings.NewReplacer("×", "*", "÷", "/", "乘以", "*", "乘", "*", "除以", "/", "加", "+", "减", "-",
+		" times ", " * ", " plus ", " + ", " minus ", " - ", " divided by ", " / ", "（", "(", "）",
+		")").Replace(m.text)
 	text = percentOf().ReplaceAllString(text, "$1/100*")
 	best := ""
 	for _, f := range formula().FindAllString(text, 20) {

@@ -62,7 +62,8 @@ func parameters(d tool.Definition) []parameter {
 	}
 	slices.SortFunc(list, func(a, b parameter) int {
 		// The beginning of a span also comes first in the message.
-		return cmp.Or(first(a.required, b.required), first(begins(a.name), begins(b.name)), strings.Compare(a.name, b.name))
+		return cmp.Or(first(a.required, b.required), first(begins(a.name), begins(b.name)),
+			strings.Compare(a.name, b.name))
 	})
 	return list
 }
@@ -80,7 +81,8 @@ func first(a, b bool) int {
 
 // begins reports whether a parameter is the beginning of a time span or a route.
 func begins(name string) bool {
-	return slices.ContainsFunc([]string{"start", "from", "begin", "origin", "check_in", "departure"}, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.ContainsFunc([]string{"start", "from", "begin", "origin", "check_in", "departure"},
+		func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // fill finds a tool's arguments in a message. Missing are the required parameters that
@@ -91,7 +93,8 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 	args = map[string]any{}
 	// Apply strong evidence to every parameter before weak evidence to any, because a
 	// value belongs to one parameter only.
-	for _, find := range []func(*message, *parameter) (any, bool){explicit, phrased, oneOf, formatted, beside, listed, counted, named, free} {
+	for _, find := range []func(*message, *parameter) (any, bool){explicit, phrased, oneOf, formatted, beside, listed,
+		counted, named, free} {
 		for i := range params {
 			p := &params[i]
 			if _, have := args[p.name]; have {
@@ -110,7 +113,10 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 		if p.required {
 			continue
 		}
-		same := func(other parameter) bool { return other.required && reflect.DeepEqual(args[other.name], args[p.name]) }
+		same := func(other parameter) bool {
+			return other.required &&
+				reflect.DeepEqual(args[other.name], args[p.name])
+		}
 		if slices.ContainsFunc(params, same) { // a value belongs to one parameter only
 			delete(args, p.name)
 		}

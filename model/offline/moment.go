@@ -26,7 +26,8 @@ func (m *message) moment(p *parameter) (any, bool) {
 	}
 	// A date-time belongs to the parameter that begins a span; look for a time of day
 	// only if one is wanted.
-	wantsTime := p.Format != "date" && (p.Format != "" || !strings.Contains(p.name, "date") && !strings.Contains(p.name, "day"))
+	wantsTime := p.Format != "date" &&
+		(p.Format != "" || !strings.Contains(p.name, "date") && !strings.Contains(p.name, "day"))
 	var day time.Time
 	var haveDay, haveClock bool
 	if p.Format != "time" {
@@ -45,7 +46,8 @@ func (m *message) moment(p *parameter) (any, bool) {
 		day = m.now
 	}
 	if p.Format == "date-time" {
-		return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, m.now.Location()).Format(time.RFC3339), true
+		return time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, m.now.Location()).Format(time.RFC3339),
+			true
 	}
 	if haveClock {
 		return fmt.Sprintf("%s %02d:%02d", day.Format(time.DateOnly), hour, minute), true
@@ -86,7 +88,8 @@ func (m *message) day() (time.Time, bool) {
 		return m.date("", strconv.Itoa(month), g[1]+g[3])
 	}
 	if g, ok := m.find(relative); ok {
-		days := map[string]int{"tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "明天": 1, "明早": 1, "后天": 2, "大后天": 3, "昨天": -1, "前天": -2}
+		days := map[string]int{"tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "明天": 1, "明早": 1, "后天": 2,
+			"大后天": 3, "昨天": -1, "前天": -2}
 		return m.now.AddDate(0, 0, days[g[1]+g[2]]), true
 	}
 	if g, ok := m.find(weekday); ok {

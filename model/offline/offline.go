@@ -181,18 +181,21 @@ func removesIt(d tool.Definition, question string) bool {
 	if chinese := d.Translations["zh"] + strings.Join(d.Aliases, " "); chat.Chinese(question) {
 		asked := []rune(question)
 		for i := range len(asked) - 1 {
-			if pair := string(asked[i : i+2]); chat.Chinese(pair) && !strings.ContainsAny(pair, "删除移清销毁卸载") && strings.Contains(chinese, pair) {
+			if pair := string(asked[i : i+2]); chat.Chinese(pair) && !strings.ContainsAny(pair, "删除移清销毁卸载") &&
+				strings.Contains(chinese, pair) {
 				return true
 			}
 		}
 		return d.Translations["zh"] == ""
 	}
 	asked := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return r < 'a' || r > 'z' })
-	things := strings.FieldsFunc(strings.ToLower(d.Name+" "+strings.Join(d.Aliases, " ")), func(r rune) bool { return r < 'a' || r > 'z' })
+	things := strings.FieldsFunc(strings.ToLower(d.Name+" "+strings.Join(d.Aliases, " ")),
+		func(r rune) bool { return r < 'a' || r > 'z' })
 	return slices.ContainsFunc(asked, func(word string) bool {
-		return len(word) > 2 && !removes().MatchString(word) && !fillers[word] && slices.ContainsFunc(things, func(thing string) bool {
-			return strings.TrimSuffix(thing, "s") == strings.TrimSuffix(word, "s")
-		})
+		return len(word) > 2 && !removes().MatchString(word) && !fillers[word] &&
+			slices.ContainsFunc(things, func(thing string) bool {
+				return strings.TrimSuffix(thing, "s") == strings.TrimSuffix(word, "s")
+			})
 	})
 }
 
@@ -339,7 +342,8 @@ func greeting(text string) bool {
 }
 
 // confirming are the tools whose results are sentences of etui about what they did, and not what they found.
-var confirming = []string{"write_file", "append_file", "edit_file", "multi_edit", "remove_file", "rename_file", "make_dir", "schedule"}
+var confirming = []string{"write_file", "append_file", "edit_file", "multi_edit", "remove_file", "rename_file",
+	"make_dir", "schedule"}
 
 // report describes the results of calls.
 func (l language) report(messages []chat.Message, results []chat.Result) string {

@@ -4,46 +4,75 @@ package offline
 
 // enumEnglish are other words for common values.
 var enumEnglish = map[string][]string{
-	"usd": {"dollars", "dollar", "bucks"}, "eur": {"euros", "euro"}, "cny": {"yuan", "rmb", "renminbi"}, "gbp": {"pounds", "sterling"}, "jpy": {"yen"},
-	"zh": {"chinese"}, "en": {"english"}, "fr": {"french"}, "de": {"german"}, "es": {"spanish"}, "ja": {"japanese"}, "ko": {"korean"},
-	"annual": {"vacation", "holiday"}, "prod": {"production", "live"}, "cpu": {"processor"}, "overdue": {"late", "past due"}, "urgent": {"asap", "critical"},
+	"usd": {"dollars", "dollar", "bucks"}, "eur": {"euros", "euro"}, "cny": {"yuan", "rmb", "renminbi"},
+	"gbp": {"pounds", "sterling"}, "jpy": {"yen"},
+	"zh": {"chinese"}, "en": {"english"}, "fr": {"french"}, "de": {"german"}, "es": {"spanish"}, "ja": {"japanese"},
+	"ko":     {"korean"},
+	"annual": {"vacation", "holiday"}, "prod": {"production", "live"}, "cpu": {"processor"},
+	"overdue": {"late", "past due"}, "urgent": {"asap", "critical"},
 }
 
 // enumChinese are Chinese words for common values.
 var enumChinese = map[string][]string{
-	"error": {"错误", "报错", "异常"}, "warning": {"警告", "告警"}, "warn": {"警告"}, "info": {"信息级"}, "debug": {"调试"}, "critical": {"严重", "紧急"}, "fatal": {"致命"},
-	"high": {"高优先级", "高"}, "medium": {"中等", "中优先级"}, "low": {"低优先级", "低"}, "urgent": {"紧急", "加急"}, "open": {"未关闭", "打开", "未解决", "待处理"}, "closed": {"已关闭", "关闭的"},
-	"pending": {"待处理", "待审批", "未审批"}, "approved": {"已批准", "通过", "同意", "批准"}, "rejected": {"拒绝", "驳回"}, "overdue": {"逾期", "过期未付"}, "paid": {"已付", "已支付"}, "unpaid": {"未付", "未支付"}, "draft": {"草稿"},
-	"running": {"运行中", "正在运行"}, "failed": {"失败"}, "success": {"成功"}, "active": {"活跃", "启用"}, "inactive": {"停用"}, "resolved": {"已解决"}, "in_progress": {"进行中", "处理中"},
-	"annual": {"年假", "年休"}, "sick": {"病假"}, "personal": {"事假"}, "maternity": {"产假"}, "vacation": {"年假", "休假"},
-	"daily": {"每天", "每日", "按天"}, "weekly": {"每周", "按周", "周报"}, "monthly": {"每月", "按月", "月报"}, "quarterly": {"季度"}, "yearly": {"每年", "年度"},
-	"today": {"今天", "今日"}, "tomorrow": {"明天"}, "yesterday": {"昨天"}, "zh": {"中文", "汉语"}, "en": {"英文", "英语"}, "ja": {"日文", "日语"}, "fr": {"法语", "法文"}, "de": {"德语", "德文"},
-	"english": {"英文", "英语"}, "chinese": {"中文"}, "usd": {"美元"}, "cny": {"人民币"}, "eur": {"欧元"}, "jpy": {"日元"}, "gbp": {"英镑"}, "hkd": {"港币"},
-	"production": {"生产", "线上"}, "prod": {"生产", "线上"}, "staging": {"预发", "测试环境"}, "dev": {"开发环境"}, "cpu": {"处理器"}, "memory": {"内存"}, "disk": {"磁盘"},
-	"economy": {"经济舱"}, "business": {"商务舱"}, "flight": {"机票", "航班"}, "train": {"火车", "高铁"}, "hotel": {"酒店"}, "meal": {"餐费", "餐饮"}, "travel": {"差旅"}, "taxi": {"打车"},
+	"error": {"错误", "报错", "异常"}, "warning": {"警告", "告警"}, "warn": {"警告"}, "info": {"信息级"},
+	"debug": {"调试"}, "critical": {"严重", "紧急"}, "fatal": {"致命"},
+	"high": {"高优先级", "高"}, "medium": {"中等", "中优先级"}, "low": {"低优先级", "低"}, "urgent": {"紧急", "加急"},
+	"open": {"未关闭", "打开", "未解决", "待处理"}, "closed": {"已关闭", "关闭的"},
+	"pending": {"待处理", "待审批", "未审批"}, "approved": {"已批准", "通过", "同意", "批准"},
+	"rejected": {"拒绝", "驳回"}, "overdue": {"逾期", "过期未付"}, "paid": {"已付", "已支付"},
+	"unpaid": {"未付", "未支付"}, "draft": {"草稿"},
+	"running": {"运行中", "正在运行"}, "failed": {"失败"}, "success": {"成功"}, "active": {"活跃", "启用"},
+	"inactive": {"停用"}, "resolved": {"已解决"}, "in_progress": {"进行中", "处理中"},
+	"annual": {"年假", "年休"}, "sick": {"病假"}, "personal": {"事假"}, "maternity": {"产假"},
+	"vacation": {"年假", "休假"},
+	"daily":    {"每天", "每日", "按天"}, "weekly": {"每周", "按周", "周报"}, "monthly": {"每月", "按月", "月报"},
+	"quarterly": {"季度"}, "yearly": {"每年", "年度"},
+	"today": {"今天", "今日"}, "tomorrow": {"明天"}, "yesterday": {"昨天"}, "zh": {"中文", "汉语"},
+	"en": {"英文", "英语"}, "ja": {"日文", "日语"}, "fr": {"法语", "法文"}, "de": {"德语", "德文"},
+	"english": {"英文", "英语"}, "chinese": {"中文"}, "usd": {"美元"}, "cny": {"人民币"}, "eur": {"欧元"},
+	"jpy": {"日元"}, "gbp": {"英镑"}, "hkd": {"港币"},
+	"production": {"生产", "线上"}, "prod": {"生产", "线上"}, "staging": {"预发", "测试环境"}, "dev": {"开发环境"},
+	"cpu": {"处理器"}, "memory": {"内存"}, "disk": {"磁盘"},
+	"economy": {"经济舱"}, "business": {"商务舱"}, "flight": {"机票", "航班"}, "train": {"火车", "高铁"},
+	"hotel": {"酒店"}, "meal": {"餐费", "餐饮"}, "travel": {"差旅"}, "taxi": {"打车"},
 }
 
 var units = map[string][]string{
-	"capacity": {"people", "persons", "人"}, "people": {"persons", "人"}, "guests": {"people", "人"}, "amount": {"$", "€", "¥", "元", "usd", "yuan", "dollar"},
-	"tail": {"lines", "行"}, "lines": {"行"}, "limit": {"first", "top", "前", "最近", "latest", "last"}, "quantity": {"pieces", "units", "件", "个", "台", "箱"}, "nights": {"晚"},
-	"replicas": {"scale", "扩", "副本"}, "attendees": {"people", "人"}, "seats": {"people", "人"}, "price": {"$", "元"}, "budget": {"$", "元"}, "days": {"天"}, "hours": {"小时"},
+	"capacity": {"people", "persons", "人"}, "people": {"persons", "人"}, "guests": {"people", "人"},
+	"amount": {"$", "€", "¥", "元", "usd", "yuan", "dollar"},
+	"tail":   {"lines", "行"}, "lines": {"行"}, "limit": {"first", "top", "前", "最近", "latest", "last"},
+	"quantity": {"pieces", "units", "件", "个", "台", "箱"}, "nights": {"晚"},
+	"replicas": {"scale", "扩", "副本"}, "attendees": {"people", "人"}, "seats": {"people", "人"}, "price": {"$", "元"},
+	"budget": {"$", "元"}, "days": {"天"}, "hours": {"小时"},
 }
 
-var numerals = map[string]int{"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
+var numerals = map[string]int{"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9,
+	"十": 10}
 
 // synonyms are other words for common parameters.
 var synonyms = map[string][]string{
-	"namespace": {"命名空间", "ns", "环境"}, "pod": {"容器组", "pod"}, "service": {"服务"}, "node": {"节点"}, "cluster": {"集群"},
-	"environment": {"env", "环境"}, "env": {"environment", "环境"}, "deployment": {"部署"}, "region": {"区域", "地域"}, "host": {"主机", "server", "服务器"},
-	"customer": {"客户", "account", "client"}, "account": {"customer", "账户", "客户"}, "company": {"公司"}, "supplier": {"供应商", "vendor"}, "vendor": {"供应商", "supplier"},
-	"project": {"项目"}, "team": {"团队"}, "department": {"部门"}, "repo": {"repository", "仓库"}, "repository": {"repo", "仓库"}, "branch": {"分支"},
-	"ticket": {"工单", "issue"}, "issue": {"工单", "问题", "ticket"}, "invoice": {"发票"}, "order": {"订单"}, "contract": {"合同"}, "quote": {"报价单", "报价"},
-	"city": {"城市"}, "room": {"会议室"}, "channel": {"频道"}, "database": {"数据库", "db"}, "table": {"表"}, "bucket": {"存储桶"}, "metric": {"指标"},
-	"product": {"产品", "商品"}, "warehouse": {"仓库"}, "sku": {"商品", "货号"}, "campaign": {"活动"}, "language": {"语言"}, "currency": {"货币", "币种"},
-	"employee": {"员工"}, "user": {"用户"}, "role": {"角色"}, "pipeline": {"流水线"}, "job": {"任务"}, "folder": {"文件夹", "目录"}, "path": {"文件", "file", "路径"},
-	"amount": {"金额"}, "priority": {"优先级"}, "status": {"状态"}, "level": {"级别"}, "title": {"标题", "subject"}, "subject": {"主题", "标题"}, "reason": {"原因", "理由"},
-	"replicas": {"副本"}, "days": {"天"}, "limit": {"最多"}, "attendees": {"参会人"}, "alert": {"告警"}, "secret": {"密钥"}, "timezone": {"时区", "time zone"},
-	"image": {"镜像"}, "version": {"版本"}, "flight": {"航班"}, "hotel": {"酒店"}, "page": {"页面", "文档"}, "dashboard": {"看板", "仪表盘"},
+	"namespace": {"命名空间", "ns", "环境"}, "pod": {"容器组", "pod"}, "service": {"服务"}, "node": {"节点"},
+	"cluster":     {"集群"},
+	"environment": {"env", "环境"}, "env": {"environment", "环境"}, "deployment": {"部署"}, "region": {"区域", "地域"},
+	"host":     {"主机", "server", "服务器"},
+	"customer": {"客户", "account", "client"}, "account": {"customer", "账户", "客户"}, "company": {"公司"},
+	"supplier": {"供应商", "vendor"}, "vendor": {"供应商", "supplier"},
+	"project": {"项目"}, "team": {"团队"}, "department": {"部门"}, "repo": {"repository", "仓库"},
+	"repository": {"repo", "仓库"}, "branch": {"分支"},
+	"ticket": {"工单", "issue"}, "issue": {"工单", "问题", "ticket"}, "invoice": {"发票"}, "order": {"订单"},
+	"contract": {"合同"}, "quote": {"报价单", "报价"},
+	"city": {"城市"}, "room": {"会议室"}, "channel": {"频道"}, "database": {"数据库", "db"}, "table": {"表"},
+	"bucket": {"存储桶"}, "metric": {"指标"},
+	"product": {"产品", "商品"}, "warehouse": {"仓库"}, "sku": {"商品", "货号"}, "campaign": {"活动"},
+	"language": {"语言"}, "currency": {"货币", "币种"},
+	"employee": {"员工"}, "user": {"用户"}, "role": {"角色"}, "pipeline": {"流水线"}, "job": {"任务"},
+	"folder": {"文件夹", "目录"}, "path": {"文件", "file", "路径"},
+	"amount": {"金额"}, "priority": {"优先级"}, "status": {"状态"}, "level": {"级别"}, "title": {"标题", "subject"},
+	"subject": {"主题", "标题"}, "reason": {"原因", "理由"},
+	"replicas": {"副本"}, "days": {"天"}, "limit": {"最多"}, "attendees": {"参会人"}, "alert": {"告警"},
+	"secret": {"密钥"}, "timezone": {"时区", "time zone"},
+	"image": {"镜像"}, "version": {"版本"}, "flight": {"航班"}, "hotel": {"酒店"}, "page": {"页面", "文档"},
+	"dashboard": {"看板", "仪表盘"},
 }
 
 // fillers may separate a parameter's name from its value and carry no meaning.

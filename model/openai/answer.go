@@ -46,7 +46,8 @@ func (c *choices) UnmarshalJSON(raw []byte) error {
 func (c *chunk) first(a *endpoint.Answer) *choice {
 	for i := range c.Choices {
 		index := c.Choices[i].Index
-		if index == nil || a.Choice != nil && int(*index) == *a.Choice || a.Choice == nil && (*index == 0 || len(c.Choices) == 1) {
+		if index == nil || a.Choice != nil && int(*index) == *a.Choice ||
+			a.Choice == nil && (*index == 0 || len(c.Choices) == 1) {
 			if index != nil {
 				a.Choice = (*int)(index)
 			}

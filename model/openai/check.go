@@ -12,7 +12,8 @@ import (
 // Models returns the names of the models that the server lists. A server without a list is
 // [model.ErrNoModel].
 func (m *Model) Models(ctx context.Context) ([]string, error) {
-	return m.server.Models(ctx, "models", "something answers, but not with a list of models as OpenAI's API does"+m.hint())
+	return m.server.Models(ctx, "models",
+		"something answers, but not with a list of models as OpenAI's API does"+m.hint())
 }
 
 // Check reports whether the server can be reached, takes the key and lists the model. It

@@ -107,7 +107,8 @@ func New(cfg Config) (*Model, error) {
 	m.gemini = dialect.String() == "gemini"
 	m.shortIDs.Store(mistral.MatchString(cfg.BaseURL + " " + cfg.Model))
 	m.server, err = endpoint.New(endpoint.Config{
-		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey, KeyFrom: cfg.KeyFrom,
+		Adapter: "openai", Model: cfg.Model, Name: cfg.Name, BaseURL: cfg.BaseURL, Header: header, Key: cfg.APIKey,
+		KeyFrom: cfg.KeyFrom,
 		Headers: cfg.Headers, Transport: cfg.Transport, Refusal: m.refusal, Failed: refused,
 		Dialect: dialect, Verbatim: cfg.Verbatim, Retries: cfg.Retries, Log: cfg.Log,
 	})
@@ -122,7 +123,8 @@ func dialectOf(cfg Config) (schema.Dialect, error) {
 	if cfg.Schemas != "" {
 		d, ok := schema.ByName(cfg.Schemas)
 		if !ok {
-			return d, fmt.Errorf("openai: there are no schemas %q; they are %s", cfg.Schemas, strings.Join(schema.Names(), ", "))
+			return d, fmt.Errorf("openai: there are no schemas %q; they are %s", cfg.Schemas,
+				strings.Join(schema.Names(), ", "))
 		}
 		return d, nil
 	}
@@ -136,8 +138,9 @@ func dialectOf(cfg Config) (schema.Dialect, error) {
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
 	return model.Info{
-		Name: m.server.Name(), Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0),
-		Price: m.config.Price,
+		Name: m.server.Name(), Window: m.config.Window, Answer: m.config.MaxTokens,
+		CacheLife: max(m.config.CacheLife, 0),
+		Price:     m.config.Price,
 	}
 }
 
@@ -145,7 +148,8 @@ func (m *Model) Info() model.Info {
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		notice := ""
-		ask := func(ctx context.Context, req model.Request, tools endpoint.Declarations) (body io.ReadCloser, err error) {
+		ask := func(ctx context.Context, req model.Request, tools endpoint.Declarations) (body io.ReadCloser,
+			err error) {
 			body, notice, err = m.ask(ctx, req, tools)
 			return body, err
 		}

@@ -256,7 +256,8 @@ func (b *body) message(said *chat.Message, names endpoint.Declarations, m *Model
 // newLimit reports whether a server wants the newer name of the token limit. OpenAI's
 // newer models reject the older name; other servers do not know the newer one.
 func newLimit(host string) bool {
-	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") ||
+		strings.HasSuffix(host, ".openai.azure.com")
 }
 
 // resultPictures begins the message with the pictures of a round of calls: results

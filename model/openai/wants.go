@@ -26,8 +26,10 @@ var wants = []want{
 	{regexp.MustCompile(`stream_options`), func(m *Model) *atomic.Bool { return &m.noOptions }},
 	{regexp.MustCompile(`(?i)max_completion_tokens|` +
 		`max_tokens.{0,60}(not|un)[ -]?(supported|recogni|known|permitted)|` +
-		`(not|un)[ -]?(supported|recogni\w+|known|permitted).{0,40}max_tokens`), func(m *Model) *atomic.Bool { return &m.otherLimit }},
-	{regexp.MustCompile(`(?i)tool[ _]?calls?.{0,12}\bids?\b|after role .?tool`), func(m *Model) *atomic.Bool { return &m.shortIDs }},
+		`(not|un)[ -]?(supported|recogni\w+|known|permitted).{0,40}max_tokens`),
+		func(m *Model) *atomic.Bool { return &m.otherLimit }},
+	{regexp.MustCompile(`(?i)tool[ _]?calls?.{0,12}\bids?\b|after role .?tool`),
+		func(m *Model) *atomic.Bool { return &m.shortIDs }},
 	{regexp.MustCompile(`(?i)reasoning(_content)?\b.{0,80}(pass|missing|required|must|back)|` +
 		`(missing|requires?).{0,40}reasoning`), func(m *Model) *atomic.Bool { return &m.reasoning }},
 }

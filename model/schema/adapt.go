@@ -676,7 +676,8 @@ func kindOf(v any) string {
 
 // typed gives a schema without a type the one that it means, where the dialect asks for one.
 func (a *adapter) typed(s *object) *object {
-	if !a.inline || s.has("type") || s.has("anyOf") || s.has("oneOf") || s.has("allOf") || s.has("$ref") || s.has("const") {
+	if !a.inline || s.has("type") || s.has("anyOf") || s.has("oneOf") || s.has("allOf") || s.has("$ref") ||
+		s.has("const") {
 		return s
 	}
 	switch {

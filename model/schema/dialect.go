@@ -120,7 +120,8 @@ func gemini() Dialect {
 	return Dialect{
 		name: "gemini", inline: true, branches: true, oneType: true, nullable: true, noEmpty: true,
 		texts: true, maxEnum: 200, maxDepth: 16,
-		keywords: slices.Concat(base, []string{"nullable", "minLength", "maxLength", "minProperties", "maxProperties", "default"}),
+		keywords: slices.Concat(base, []string{"nullable", "minLength", "maxLength", "minProperties", "maxProperties",
+			"default"}),
 		formats: map[string][]string{
 			"string": {"date-time", "enum"}, "number": {"float", "double"}, "integer": {"int32", "int64"},
 		},
@@ -132,9 +133,11 @@ func gemini() Dialect {
 func strict() Dialect {
 	return Dialect{
 		name: "strict", inline: true, branches: true, oneType: true, strict: true, maxEnum: 500, maxDepth: 9,
-		keywords: slices.Concat(base, []string{"additionalProperties", "const", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
-		formats:  map[string][]string{"string": {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}},
-		pattern:  func(p string) bool { return python(p) && !strings.Contains(p, "(?") },
+		keywords: slices.Concat(base, []string{"additionalProperties", "const", "exclusiveMinimum", "exclusiveMaximum",
+			"multipleOf"}),
+		formats: map[string][]string{"string": {"date-time", "time", "date", "duration", "email", "hostname", "ipv4",
+			"ipv6", "uuid"}},
+		pattern: func(p string) bool { return python(p) && !strings.Contains(p, "(?") },
 	}
 }
 

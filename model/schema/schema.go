@@ -42,7 +42,8 @@ const (
 // Adapt returns a tool's parameters as the dialect has them. One that is no schema becomes that of a
 // tool without parameters.
 func (d Dialect) Adapt(parameters json.RawMessage) Adaptation {
-	a := &adapter{Dialect: d, open: map[string]int{}, names: map[string]string{}, taken: map[string]bool{}, changed: map[string]bool{}}
+	a := &adapter{Dialect: d, open: map[string]int{}, names: map[string]string{}, taken: map[string]bool{},
+		changed: map[string]bool{}}
 	if len(parameters) == 0 {
 		parameters = json.RawMessage(none)
 	}
@@ -141,7 +142,8 @@ func allowsNull(s *object) bool {
 	if !s.has("type") && !s.has("enum") && !s.has("anyOf") && !s.has("oneOf") {
 		return true
 	}
-	return s.text("type") == "null" || slices.Contains(s.list("type"), any("null")) || slices.Contains(s.list("enum"), nil) ||
+	return s.text("type") == "null" || slices.Contains(s.list("type"), any("null")) ||
+		slices.Contains(s.list("enum"), nil) ||
 		slices.ContainsFunc(slices.Concat(s.list("anyOf"), s.list("oneOf")), func(b any) bool {
 			o, ok := b.(*object)
 			return ok && allowsNull(o)

@@ -177,7 +177,8 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 				args = json.RawMessage("{}")
 			}
 			output, stop = output+chat.Tokens(args), model.ToolCalls
-			if !yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf(callID, n, i+1), Name: c.Name, Arguments: args}}, nil) {
+			if !yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf(callID, n, i+1), Name: c.Name, Arguments: args}},
+				nil) {
 				return
 			}
 		}

@@ -229,7 +229,8 @@ func recoverOne(folder string, log *slog.Logger) ([]string, error) {
 	}
 	var r journalRecord
 	if err := json.Unmarshal(body, &r); err != nil || r.State == nil {
-		return nil, fmt.Errorf("%s cannot be read: %w. Look at the workspace that it names, then remove it", folder, errors.Join(err, io.ErrUnexpectedEOF))
+		return nil, fmt.Errorf("%s cannot be read: %w. Look at the workspace that it names, then remove it", folder,
+			errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	r.Config.Log = log
 	done, err := r.restore()

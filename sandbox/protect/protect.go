@@ -278,7 +278,8 @@ func (g *Guard) End() (done []string) {
 	g.running--
 	done, err := g.settle()
 	if err != nil {
-		g.log.Error("protected names could not be put back; no command runs until they are", "workspace", g.dirs[0], "error", err)
+		g.log.Error("protected names could not be put back; no command runs until they are", "workspace", g.dirs[0],
+			"error", err)
 		done = append(done, fmt.Sprintf("Not everything could be restored: %v.", err))
 	}
 	return done
@@ -393,7 +394,8 @@ func (g *Guard) look() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{Mode: info.Mode(), Folder: filestamp.IdentityOf(info), Entries: map[string]*entry{}, Folders: map[string]*entry{}, Repos: map[string]*entry{}}
+	s := &state{Mode: info.Mode(), Folder: filestamp.IdentityOf(info), Entries: map[string]*entry{},
+		Folders: map[string]*entry{}, Repos: map[string]*entry{}}
 	r := reading{root: g.root}
 	for _, name := range found.marks {
 		s.Entries[name] = g.enter(&r, name, path.Dir(name) == ".")

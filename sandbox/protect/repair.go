@@ -265,7 +265,10 @@ func (r *repair) isSetting(name string) bool {
 	folder := ""
 	for part := range strings.SplitSeq(Fold(name), "/") {
 		if isSetting(folder, part) {
-			return !slices.ContainsFunc(r.guard.names, func(own string) bool { return name == own || strings.HasPrefix(name, own+"/") })
+			return !slices.ContainsFunc(r.guard.names, func(own string) bool {
+				return name == own ||
+					strings.HasPrefix(name, own+"/")
+			})
 		}
 		folder = part
 	}

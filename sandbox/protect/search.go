@@ -33,7 +33,8 @@ func Trusted(name string, exists func(string) bool) bool {
 	parts, folder := strings.Split(name, "/"), ""
 	for i, part := range parts {
 		part = Fold(part)
-		if slices.Contains(repositories, part) || isSetting(folder, part) || besideEnvrc[part] && exists(path.Join(path.Join(parts[:i]...), ".envrc")) {
+		if slices.Contains(repositories, part) || isSetting(folder, part) ||
+			besideEnvrc[part] && exists(path.Join(path.Join(parts[:i]...), ".envrc")) {
 			return true
 		}
 		folder = part
@@ -70,7 +71,8 @@ func Fold(name string) string {
 // folded is Fold for one element of a path. Most have their form already.
 func folded(name string) string {
 	for i := range len(name) {
-		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' || c == ' ' || c == '.' && i == len(name)-1 {
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' || c == ' ' ||
+			c == '.' && i == len(name)-1 {
 			return Fold(name)
 		}
 	}
@@ -125,7 +127,8 @@ func (s *search) find(root *os.Root, dir string) (searchResult, error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 			continue // it is gone, or another user's
 		case err != nil: // the name may be too long for the system
-			return searchResult{}, fmt.Errorf("a folder cannot be checked: %s: %w", quoted(path.Base(name)), errors.Unwrap(err))
+			return searchResult{}, fmt.Errorf("a folder cannot be checked: %s: %w", quoted(path.Base(name)),
+				errors.Unwrap(err))
 		case !info.IsDir():
 			continue
 		}
@@ -216,7 +219,8 @@ func (f *folder) take(name string, e fs.DirEntry, has map[string]bool) {
 // controls returns the names in a folder of a repository that the version control obeys:
 // it runs programs for them, or reads other folders.
 func controls(repo string) []string {
-	names := []string{"hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir", "remotes", "branches", "rebase-merge", "rebase-apply"}
+	names := []string{"hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir", "remotes",
+		"branches", "rebase-merge", "rebase-apply"}
 	switch folded(path.Base(repo)) {
 	case ".hg", ".sl":
 		names = []string{"hgrc", "hgrc-not-shared", "config", "sharedpath"}

@@ -16,22 +16,30 @@ import (
 var settings = set(
 	"etui.yaml", // etui's own
 	// Editors, when they open a folder.
-	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".nova", ".theia", ".devcontainer", ".devcontainer.json", "devfile.yaml", ".devfile.yaml",
-	".exrc", ".vimrc", ".vim", ".lvimrc", ".local.vimrc", ".nvimrc", ".nvim", ".nvim.lua", ".lazy.lua", ".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".kakrc.local",
+	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".nova", ".theia", ".devcontainer",
+	".devcontainer.json", "devfile.yaml", ".devfile.yaml",
+	".exrc", ".vimrc", ".vim", ".lvimrc", ".local.vimrc", ".nvimrc", ".nvim", ".nvim.lua", ".lazy.lua",
+	".ycm_extra_conf.py", ".dir-locals.el", ".dir-locals-2.el", ".kakrc.local",
 	".gdbinit", ".lldbinit", ".radare2rc", ".pdbrc",
 	// Coding agents: hooks, MCP servers and commands.
-	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", "opencode.json", "opencode.jsonc", ".amazonq", ".mcp.json", ".cline", ".clinerules", ".qwen", ".crush", ".crush.json",
-	"crush.json", ".goose", ".junie", ".augment", ".trae", ".factory", ".openhands", ".copilot", ".github/hooks", ".amp", ".rovodev", ".iflow", ".agents/hooks",
+	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", "opencode.json", "opencode.jsonc",
+	".amazonq", ".mcp.json", ".cline", ".clinerules", ".qwen", ".crush", ".crush.json",
+	"crush.json", ".goose", ".junie", ".augment", ".trae", ".factory", ".openhands", ".copilot", ".github/hooks",
+	".amp", ".rovodev", ".iflow", ".agents/hooks",
 	// Shells and version managers, when they enter a folder.
-	".envrc", ".tool-versions", ".config/mise", ".autoenv", ".autoenv.zsh", ".autoenv.leave", ".rtx.toml", ".rtx", ".cargo/config", ".cargo/config.toml",
+	".envrc", ".tool-versions", ".config/mise", ".autoenv", ".autoenv.zsh", ".autoenv.leave", ".rtx.toml", ".rtx",
+	".cargo/config", ".cargo/config.toml",
 	// Managers of hooks, and what they run at a commit.
-	".husky", ".cargo-husky", ".rusty-hook.toml", ".githooks", ".git-hooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", "prek.toml", "hk.pkl", ".overcommit.yml", ".local-overcommit.yml",
+	".husky", ".cargo-husky", ".rusty-hook.toml", ".githooks", ".git-hooks", ".pre-commit-config.yaml",
+	".pre-commit-config.yml", "prek.toml", "hk.pkl", ".overcommit.yml", ".local-overcommit.yml",
 	"captainhook.json", ".lefthook", ".lefthook-local", ".config/lefthook",
 	// Package managers, with any command.
 	".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".npmrc", ".mvn", ".bundle/config", "bunfig.toml",
 	// Services that run what is pushed.
-	".github/workflows", ".github/actions", ".gitea/workflows", ".gitea/actions", ".forgejo/workflows", ".forgejo/actions", ".gitlab", ".circleci", ".azure-pipelines", ".azuredevops", ".woodpecker",
-	".buildkite", ".semaphore", ".codefresh", ".tekton", ".teamcity", ".builds", ".build.yml", ".space.kts", ".harness", ".jenkins", "bitrise.yml", "codemagic.yaml", "wercker.yml",
+	".github/workflows", ".github/actions", ".gitea/workflows", ".gitea/actions", ".forgejo/workflows",
+	".forgejo/actions", ".gitlab", ".circleci", ".azure-pipelines", ".azuredevops", ".woodpecker",
+	".buildkite", ".semaphore", ".codefresh", ".tekton", ".teamcity", ".builds", ".build.yml", ".space.kts", ".harness",
+	".jenkins", "bitrise.yml", "codemagic.yaml", "wercker.yml",
 )
 
 // families begin the names of tools that merge several files, or read one in several
@@ -40,9 +48,11 @@ var families = []string{
 	".aider",
 	"mise.", ".mise", ".config/mise.",
 	"lefthook.", "lefthook-local.", ".lefthook.", ".lefthook-local.", ".config/lefthook.", ".config/lefthook-local.",
-	"simple-git-hooks.", ".simple-git-hooks.", "grumphp.yml", ".lintstagedrc", "lint-staged.config.", ".commitlintrc", "commitlint.config.",
+	"simple-git-hooks.", ".simple-git-hooks.", "grumphp.yml", ".lintstagedrc", "lint-staged.config.", ".commitlintrc",
+	"commitlint.config.",
 	".pnpmfile.", "nuget.config",
-	".gitlab-ci", "azure-pipelines", ".drone.", ".woodpecker.", ".travis.", "appveyor.y", ".appveyor.", "bitbucket-pipelines.", "jenkinsfile", ".cirrus.", "cloudbuild.", "buildspec.", "codefresh.y", ".gitpod.",
+	".gitlab-ci", "azure-pipelines", ".drone.", ".woodpecker.", ".travis.", "appveyor.y", ".appveyor.",
+	"bitbucket-pipelines.", "jenkinsfile", ".cirrus.", "cloudbuild.", "buildspec.", "codefresh.y", ".gitpod.",
 }
 
 // besideEnvrc are names that direnv obeys, or keeps what it runs in, in a folder with an

@@ -49,7 +49,8 @@ func Queries(args json.RawMessage) (queries []string, limit int) {
 func Target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	raw, err := nearjson.Object(args)
 	if err != nil {
-		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
+		return "", nil, errors.New(`the arguments are ` + err.Error() +
+			`; call_tool needs {"name": "…", "arguments": {…}}`)
 	}
 	var call map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &call); err != nil {
@@ -61,7 +62,8 @@ func Target(args json.RawMessage) (name string, inner json.RawMessage, err error
 	inner = call["arguments"]
 	delete(call, "name")
 	delete(call, "arguments")
-	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
+	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`},
+		strings.Join(strings.Fields(string(inner)), "")) {
 		return name, inner, nil
 	}
 	inner, err = json.Marshal(call)

@@ -70,7 +70,8 @@ func (s *Server) offered(w http.ResponseWriter, agent string) bool {
 	if _, ok := s.config.Agents[agent]; ok && slices.Contains(s.engine.Agents().Roster.Names(), agent) {
 		return true
 	}
-	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", "no such agent is offered to other agents, see api.a2a in etui.yaml")
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "",
+		"no such agent is offered to other agents, see api.a2a in etui.yaml")
 	return false
 }
 
@@ -121,7 +122,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.Header().Set("Content-Type", "application/json")
-	s.protocol.ServeHTTP(flushed{w, http.NewResponseController(w)}, r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
+	s.protocol.ServeHTTP(flushed{w, http.NewResponseController(w)},
+		r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
 }
 
 // flushed lets the SDK flush what the server's own writers wrap.

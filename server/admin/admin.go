@@ -167,8 +167,10 @@ type Approval struct {
 func (a *API) status(e *skill.Entry) SkillStatus {
 	s := SkillStatus{
 		Name: e.Name(), Description: e.Skill.Description(), Kind: skill.KindOf(e.Skill), Provider: e.Details.Provider,
-		Risk: e.Details.Risk, State: e.State, Why: e.Why, Version: e.Details.Version, Scope: e.Scope, Source: e.Source, Since: e.Since,
-		Unmet: e.Details.Unmet, Warnings: e.Details.Warnings, Groups: e.Details.Groups, Tools: e.Details.Tools, Allowed: e.Details.Allowed,
+		Risk: e.Details.Risk, State: e.State, Why: e.Why, Version: e.Details.Version, Scope: e.Scope, Source: e.Source,
+		Since: e.Since,
+		Unmet: e.Details.Unmet, Warnings: e.Details.Warnings, Groups: e.Details.Groups, Tools: e.Details.Tools,
+		Allowed: e.Details.Allowed,
 	}
 	if s.Risk == "" {
 		s.Risk = tool.Write
@@ -233,13 +235,14 @@ func (a *API) entry(w http.ResponseWriter, r *http.Request) (*skill.Entry, bool)
 	now, name := a.config.Table.Snapshot(), r.PathValue("name")
 	e, ok := now.Get(name)
 	if !ok {
-		wire.Refuse(w, http.StatusNotFound, fmt.Sprintf("there is no skill %q%s", name, nearest.Hint(name, func(yield func(string) bool) {
-			for _, e := range now.All() {
-				if !yield(e.Name()) {
-					return
+		wire.Refuse(w, http.StatusNotFound,
+			fmt.Sprintf("there is no skill %q%s", name, nearest.Hint(name, func(yield func(string) bool) {
+				for _, e := range now.All() {
+					if !yield(e.Name()) {
+						return
+					}
 				}
-			}
-		})))
+			})))
 	}
 	return e, ok
 }
@@ -381,14 +384,18 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	known, outcome := []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}, q.Get("outcome")
+	known, outcome := []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"},
+		q.Get("outcome")
 	if outcome != "" && !slices.Contains(known, outcome) {
-		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", outcome, nearest.Hint(outcome, slices.Values(known)), strings.Join(known, ", ")))
+		wire.Refuse(w, http.StatusBadRequest,
+			fmt.Sprintf("there is no outcome %q%s; there are %s", outcome, nearest.Hint(outcome, slices.Values(known)),
+				strings.Join(known, ", ")))
 		return
 	}
 	calls := []audit.Record{}
 	if a.config.Calls != nil {
-		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: outcome, Limit: limit})
+		calls, err = a.config.Calls.Calls(r.Context(),
+			audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: outcome, Limit: limit})
 		if err != nil {
 			wire.Fail(w, err)
 			return
@@ -418,7 +425,8 @@ func (a *API) Audit(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	decisions, err := a.config.Calls.Decisions(r.Context(), audit.DecisionFilter{Tool: q.Get("tool"), User: q.Get("user"), Denied: denied, Limit: limit})
+	decisions, err := a.config.Calls.Decisions(r.Context(),
+		audit.DecisionFilter{Tool: q.Get("tool"), User: q.Get("user"), Denied: denied, Limit: limit})
 	wire.Answer(w, decisions, err)
 }
 

@@ -76,10 +76,12 @@ func (a *API) Install(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.Sum == "" {
-		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "sum", "look at what would be installed first: POST /admin/skills/offer gives the sum")
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "sum",
+			"look at what would be installed first: POST /admin/skills/offer gives the sum")
 		return
 	}
-	done, err := a.config.Registry.Install(r.Context(), s, ref, hub.Options{Force: p.Force, Accept: p.Accept, Only: p.Sum})
+	done, err := a.config.Registry.Install(r.Context(), s, ref,
+		hub.Options{Force: p.Force, Accept: p.Accept, Only: p.Sum})
 	if err == nil {
 		by := wire.CallerOf(r).Name()
 		a.config.Log.InfoContext(r.Context(), "skill installed", "skill", done.Name, "by", by)
@@ -103,7 +105,8 @@ func (a *API) lookup(w http.ResponseWriter, r *http.Request, p *Package) (s hub.
 		return s, ref, false
 	}
 	if p.Name == "" || hub.IsFile(p.Name) {
-		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "name", "name a skill of a registry, or the address of a repository; etui skills install takes files")
+		wire.RefuseField(w, http.StatusBadRequest, "invalid_request", "name",
+			"name a skill of a registry, or the address of a repository; etui skills install takes files")
 		return s, ref, false
 	}
 	s, ref, err := a.config.Registry.Lookup(r.Context(), p.Registry, p.Name, p.Version)

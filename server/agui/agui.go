@@ -85,7 +85,8 @@ func messageOf(r *http.Request, in types.RunAgentInput) (m engine.Message, err e
 		if t.Parameters == nil {
 			parameters = nil
 		}
-		m.Offer.Tools = append(m.Offer.Tools, clienttool.Tool{Name: t.Name, Description: t.Description, Parameters: parameters})
+		m.Offer.Tools = append(m.Offer.Tools,
+			clienttool.Tool{Name: t.Name, Description: t.Description, Parameters: parameters})
 	}
 	if err := m.Offer.Check(); err != nil {
 		return m, invalid("tools: %v", err)
@@ -213,7 +214,8 @@ func (o *writer) Event(e turn.Event) error {
 	case e.Call != nil:
 		return o.call(*e.Call)
 	case e.Result != nil && !e.Result.Pending:
-		return errors.Join(o.endText(), o.send(events.NewToolCallResultEvent("msg_"+rand.Text(), e.Result.CallID, e.Result.Text)))
+		return errors.Join(o.endText(),
+			o.send(events.NewToolCallResultEvent("msg_"+rand.Text(), e.Result.CallID, e.Result.Text)))
 	case e.Done != nil:
 		return o.end(e.Done)
 	}
@@ -233,7 +235,8 @@ func (o *writer) call(c chat.Call) error {
 		return err
 	}
 	return o.send(
-		events.NewToolCallStartEvent(c.ID, c.Name), events.NewToolCallArgsEvent(c.ID, string(c.Arguments)), events.NewToolCallEndEvent(c.ID),
+		events.NewToolCallStartEvent(c.ID, c.Name), events.NewToolCallArgsEvent(c.ID, string(c.Arguments)),
+		events.NewToolCallEndEvent(c.ID),
 	)
 }
 
@@ -249,7 +252,8 @@ func (o *writer) end(done *turn.End) error {
 	}
 	var interrupts []types.Interrupt
 	for _, a := range done.Awaits {
-		interrupts = append(interrupts, types.Interrupt{ID: a.ID, Reason: "approval", Message: done.Reply, ToolCallID: a.Call})
+		interrupts = append(interrupts,
+			types.Interrupt{ID: a.ID, Reason: "approval", Message: done.Reply, ToolCallID: a.Call})
 	}
 	if len(interrupts) > 0 {
 		return o.send(events.NewRunFinishedEventWithOptions(o.thread, o.run, events.WithInterruptOutcome(interrupts)))
@@ -265,5 +269,6 @@ func (o *writer) Fail(err error) {
 		return
 	}
 	_, p := wire.ProblemFor(o.w, err)
-	_ = o.send(events.NewRunErrorEvent(p.Error.Message, events.WithErrorCode(p.Error.Code), events.WithRunID(o.run))) // the client may have gone
+	_ = o.send(events.NewRunErrorEvent(p.Error.Message, events.WithErrorCode(p.Error.Code),
+		events.WithRunID(o.run))) // the client may have gone
 }

@@ -119,7 +119,8 @@ func (c request) message(r *http.Request, secrets secret.Redactor) (engine.Messa
 func (c request) offer(into *clienttool.Offer) error {
 	for _, t := range c.Tools {
 		if t.Type == "" || t.Type == "custom" {
-			into.Tools = append(into.Tools, clienttool.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
+			into.Tools = append(into.Tools,
+				clienttool.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema})
 		}
 	}
 	if len(into.Tools) == 0 {

@@ -99,7 +99,8 @@ func (f frame) bytes() []byte {
 
 func newWriter(w http.ResponseWriter, c request) *writer {
 	out := &writer{
-		w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model, Content: []part{}},
+		w: w, head: answer{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: c.Model,
+			Content: []part{}},
 		thinks: c.thinks(), stops: c.Stop,
 	}
 	if c.Stream {

@@ -36,7 +36,8 @@ type API struct {
 
 // New returns the API of an engine.
 func New(e *engine.Engine, cfg Config) *API {
-	return &API{Conversations{e, false}, Conversations{e, true}, Ranker{e, cfg}, e, schedule.NewTasks(e), inspect.New(e), recall.New(e), cfg}
+	return &API{Conversations{e, false}, Conversations{e, true}, Ranker{e, cfg}, e, schedule.NewTasks(e),
+		inspect.New(e), recall.New(e), cfg}
 }
 
 // Message is an [engine.Message] as clients send it.
@@ -120,12 +121,14 @@ type SelectionSummary struct {
 }
 
 func eventOf(e turn.Event) Event {
-	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Await: e.Await, Done: e.Done}
+	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Await: e.Await,
+		Done: e.Done}
 	if s := e.Selection; s != nil {
 		t, n := s.Tokens(), s.Counts()
 		out.Selected = &SelectionSummary{
 			Skill: s.ActiveSkill(), All: n.All, Usable: n.Usable, Sent: n.Sent, Mode: s.Mode,
-			TokensAll: t.All, TokensSent: t.Sent, TokensMeta: t.Meta, TokensSaved: t.Saved, SavedPercent: t.SavedPercent,
+			TokensAll: t.All, TokensSent: t.Sent, TokensMeta: t.Meta, TokensSaved: t.Saved,
+			SavedPercent: t.SavedPercent,
 		}
 	}
 	return out

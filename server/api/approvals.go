@@ -42,7 +42,8 @@ func (a ApprovalAnswer) said(by string) (session.Answer, error) {
 		return session.Answer{}, phrase.Errorf(`%w: say what you decide: {"approved": true}, {"approved": false}, {"answer": "TEXT"} for a question, or {"withdrawn": true}`, engine.ErrInvalid)
 	}
 	yes := a.Answer != "" || a.Approved != nil && *a.Approved
-	return session.Answer{Approved: yes, Withdrawn: a.Withdrawn, Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer, By: by}, nil
+	return session.Answer{Approved: yes, Withdrawn: a.Withdrawn, Lasts: a.Lasts, Reason: a.Reason, Text: a.Answer,
+		By: by}, nil
 }
 
 // OwnAnswer is an [ApprovalAnswer] of a person, who sends it like a Message without a
@@ -100,7 +101,8 @@ func (a *API) Answer(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, engine.Message{}, in, wire.CallerOf(r).Name(), true)
 }
 
-func (a *API) answer(w http.ResponseWriter, r *http.Request, m engine.Message, in ApprovalAnswer, by string, operator bool) {
+func (a *API) answer(w http.ResponseWriter, r *http.Request, m engine.Message, in ApprovalAnswer, by string,
+	operator bool) {
 	said, err := in.said(by)
 	if err != nil {
 		wire.Fail(w, err)

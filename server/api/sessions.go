@@ -57,7 +57,8 @@ func (c Conversations) List(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	limit, err := wire.Limit(q, "sessions")
-	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}
+	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"),
+		Limit: min(cmp.Or(limit, someSessions), maxSessions)}
 	if user := q.Get("user"); user != "" {
 		f.Users = c.engine.Agents().Users().Names(user)
 	}
@@ -113,7 +114,8 @@ func (c Conversations) Show(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	found, err := inspect.New(c.engine).Session(r.Context(), session.Key(r.PathValue("key")), skip, min(cmp.Or(limit, someMessages), maxMessages))
+	found, err := inspect.New(c.engine).Session(r.Context(), session.Key(r.PathValue("key")), skip,
+		min(cmp.Or(limit, someMessages), maxMessages))
 	for i := range found.Said {
 		if m := &found.Said[i]; !c.all {
 			m.Why, m.Tools, m.Spent = nil, nil, nil
@@ -177,7 +179,8 @@ func person(w http.ResponseWriter, r *http.Request, names ...string) (url.Values
 		q.Set("user", c.User)
 	}
 	if q.Get("user") == "" {
-		wire.Refuse(w, http.StatusBadRequest, "say whose conversations: ?user=; operators read all of them under /admin/sessions")
+		wire.Refuse(w, http.StatusBadRequest,
+			"say whose conversations: ?user=; operators read all of them under /admin/sessions")
 		return nil, false
 	}
 	return q, true

@@ -83,7 +83,8 @@ func (a *API) Status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := a.engine.Catalog()
-	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}, Workflows: []string{}, Runs: []inspect.RunStatus{}}
+	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{},
+		Workflows: []string{}, Runs: []inspect.RunStatus{}}
 	if !wire.CallerOf(r).Operator {
 		wire.Reply(w, http.StatusOK, s)
 		return

@@ -40,7 +40,8 @@ func (a *API) ChangeTask(w http.ResponseWriter, r *http.Request) {
 		"run":    func(ctx context.Context) (schedule.Task, error) { return a.tasks.Run(ctx, id) },
 	}[r.PathValue("change")]
 	if !ok {
-		wire.Refuse(w, http.StatusNotFound, fmt.Sprintf("a task cannot %s; it can pause, resume and run", r.PathValue("change")))
+		wire.Refuse(w, http.StatusNotFound,
+			fmt.Sprintf("a task cannot %s; it can pause, resume and run", r.PathValue("change")))
 		return
 	}
 	t, err := do(r.Context())

@@ -167,7 +167,8 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	var question *tool.Question
 	switch {
 	case c.Asks && errors.As(err, &question):
-		wire.Reply(w, http.StatusOK, CallReply{Question: &CallQuestion{question.Text, question.Choices, question.Resume}})
+		wire.Reply(w, http.StatusOK, CallReply{Question: &CallQuestion{question.Text, question.Choices,
+			question.Resume}})
 	case errors.Is(err, turn.ErrNoTool):
 		wire.Refuse(w, http.StatusNotFound, result.Text)
 	case errors.As(err, &mismatch):

@@ -20,7 +20,8 @@ func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	past, err := a.engine.Learner().Record(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
+	past, err := a.engine.Learner().Record(r.Context(),
+		usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
 	wire.Answer(w, past, err)
 }
 

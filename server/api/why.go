@@ -57,7 +57,8 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 }
 
 // otherwise makes a selection again by the rules of another configuration. When it cannot, it answers why.
-func (a *API) otherwise(w http.ResponseWriter, r *http.Request, text string, sel *selection.Selection) (*selection.Selection, []turn.Judgement, bool) {
+func (a *API) otherwise(w http.ResponseWriter, r *http.Request, text string,
+	sel *selection.Selection) (*selection.Selection, []turn.Judgement, bool) {
 	if !wire.CallerOf(r).Operator || a.config.Otherwise == nil {
 		wire.Refuse(w, http.StatusForbidden, "only operators of a gateway with a configuration may try other rules")
 		return nil, nil, false
@@ -74,9 +75,11 @@ func (a *API) otherwise(w http.ResponseWriter, r *http.Request, text string, sel
 		if !ok {
 			continue // one of etui's own
 		}
-		d := book.Decide(r.Context(), rules.Attempt{Facts: sel.Request.Facts, Catalog: book.Catalog, Now: book.Catalog, Entry: entry})
+		d := book.Decide(r.Context(), rules.Attempt{Facts: sel.Request.Facts, Catalog: book.Catalog, Now: book.Catalog,
+			Entry: entry})
 		if d.Effect != rules.Allow {
-			refused = append(refused, turn.Judgement{Tool: e.Definition.Name, Effect: d.Effect, Stage: turn.StagePolicy, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends})
+			refused = append(refused, turn.Judgement{Tool: e.Definition.Name, Effect: d.Effect, Stage: turn.StagePolicy,
+				Rule: d.Rule, Reason: d.Reason, Depends: d.Depends})
 		}
 	}
 	return sel, refused, true

@@ -134,7 +134,8 @@ func input(st state, text, field string, schema map[string]any) (*mcp.CallToolRe
 	return &mcp.CallToolResult{
 		InputRequests: mcp.InputRequestMap{asked: &mcp.ElicitParams{
 			Mode: "form", Message: text,
-			RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{field: schema}, "required": []string{field}},
+			RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{field: schema},
+				"required": []string{field}},
 		}},
 		RequestState: string(raw),
 	}, nil

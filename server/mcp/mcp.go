@@ -87,9 +87,11 @@ func New(e *engine.Engine, version string, log *slog.Logger) *Server {
 func (s *Server) speaker(lists bool) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "etui", Title: "etui", Version: s.version}, &mcp.ServerOptions{
 		Instructions: "The tools of this server are found by what they do. For each task call " + selection.FindTools +
-			" with what you want to do, then " + selection.CallTool + " with the name and the arguments of the tool that fits.",
+			" with what you want to do, then " + selection.CallTool +
+			" with the name and the arguments of the tool that fits.",
 		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{ListChanged: lists}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+			Tools: &mcp.ToolCapabilities{ListChanged: lists}, Prompts: &mcp.PromptCapabilities{},
+			Resources: &mcp.ResourceCapabilities{},
 		},
 		Logger: s.log,
 	})
@@ -129,12 +131,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// Older versions of the protocol have lists of messages, which run at once.
 	var batch []json.RawMessage
-	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("[")) && json.Unmarshal(body, &batch) == nil && len(batch) > maxBatch {
+	if body = bytes.TrimSpace(body); bytes.HasPrefix(body, []byte("[")) && json.Unmarshal(body, &batch) == nil &&
+		len(batch) > maxBatch {
 		wire.Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d messages", maxBatch))
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	who := caller{Message: sender, lists: query.Get("tools") == "list", forOthers: wire.CallerOf(r).ForOthers, connection: r.Context()}
+	who := caller{Message: sender, lists: query.Get("tools") == "list", forOthers: wire.CallerOf(r).ForOthers,
+		connection: r.Context()}
 	if who.lists && listens(body) {
 		leave, ok := s.changes.enter(sender)
 		if !ok {
@@ -237,7 +241,8 @@ func (s *Server) describe(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Cal
 		in.Names = append(in.Names, in.Name)
 	}
 	if len(in.Names) > maxNames {
-		return refuse(fmt.Sprintf("%d names are too many; describe up to %d tools at once", len(in.Names), maxDescribed)), nil
+		return refuse(fmt.Sprintf("%d names are too many; describe up to %d tools at once", len(in.Names),
+			maxDescribed)), nil
 	}
 	seen, err := s.inspector.SeenBy(ctx, sender.Message)
 	if err != nil {
@@ -290,7 +295,8 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 				last += 0.001 // the protocol wants numbers that rise, and not every tool counts
 			}
 			// The client may have gone.
-			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Text, Progress: last, Total: p.Total})
+			_ = r.Session.NotifyProgress(ctx,
+				&mcp.ProgressNotificationParams{ProgressToken: token, Message: p.Text, Progress: last, Total: p.Total})
 		}
 	}
 	if host.Asks {
@@ -405,7 +411,8 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 			resources := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}, Cacheable: personal()}
 			for _, sk := range list {
 				resources.Resources = append(resources.Resources, &mcp.Resource{
-					URI: scheme + sk.Name + "/" + skillFile, Name: sk.Name, Description: sk.Description, MIMEType: markdown,
+					URI: scheme + sk.Name + "/" + skillFile, Name: sk.Name, Description: sk.Description,
+					MIMEType: markdown,
 				})
 			}
 			return resources, failure(err)
@@ -447,8 +454,10 @@ func (s *Server) listTools(ctx context.Context, sender engine.Message) (mcp.Resu
 		}
 		d := e.Definition
 		list.Tools = append(list.Tools, &mcp.Tool{
-			Name: d.Name, Title: d.Original, Description: d.Description, InputSchema: d.Schema(), Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint: d.Risk == tool.Read, DestructiveHint: new(d.Risk == tool.Destructive), IdempotentHint: d.Repeats() != tool.Never,
+			Name: d.Name, Title: d.Original, Description: d.Description, InputSchema: d.Schema(),
+			Annotations: &mcp.ToolAnnotations{
+				ReadOnlyHint: d.Risk == tool.Read, DestructiveHint: new(d.Risk == tool.Destructive),
+				IdempotentHint: d.Repeats() != tool.Never,
 			},
 		})
 	}

@@ -106,7 +106,8 @@ func (s *Server) waits(
 		Call: chat.Call{ID: directCall, Name: in.Name, Arguments: in.Arguments}, Request: m.Stored(), Direct: true,
 	}
 	err = s.engine.Store().Append(ctx, key, session.State{Awaits: []session.Await{a}}, chat.Message{
-		Role: chat.User, Note: fmt.Sprintf("[a client of MCP calls %s, which needs an approval]", a.Tool), User: f.Sender,
+		Role: chat.User, Note: fmt.Sprintf("[a client of MCP calls %s, which needs an approval]", a.Tool),
+		User:    f.Sender,
 		Channel: f.Channel, Time: s.engine.Now(),
 	})
 	if err != nil {

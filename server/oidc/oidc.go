@@ -219,12 +219,14 @@ func (p *Provider) open(sealed string) (b signIn, ok bool) {
 
 // claims redeems a code and returns what the provider says of the person: in the ID token, and where
 // that leaves the email or the groups out, at its userinfo endpoint. Raw is the ID token.
-func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code string) (claims map[string]any, raw string, err error) {
+func (p *Provider) claims(ctx context.Context, f *discovery, b signIn, code string) (claims map[string]any, raw string,
+	err error) {
 	tokens, err := f.oauth.Exchange(ctx, code, oauth2.VerifierOption(b.Verifier))
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
-		return nil, "", fmt.Errorf("%w: the code: %s", ErrRefused, printable.Line(refused.ErrorCode, maxName)) // its body may have more than a log should keep
+		return nil, "", fmt.Errorf("%w: the code: %s", ErrRefused,
+			printable.Line(refused.ErrorCode, maxName)) // its body may have more than a log should keep
 	case err != nil:
 		return nil, "", fmt.Errorf("%w: the token endpoint does not answer", ErrAway)
 	}
@@ -277,7 +279,9 @@ func (p *Provider) person(claims map[string]any) (console.Person, error) {
 	who := console.Person{Name: "oidc:" + printable.Line(subject, maxName)}
 	is := map[string]bool{}
 	// Some providers say this in a text. An address that anybody may state is nobody's.
-	if email, _ := claims["email"].(string); strings.Contains(email, "@") && !strings.HasPrefix(lower(email), GroupPrefix) && (claims["email_verified"] == true || claims["email_verified"] == "true") {
+	if email, _ := claims["email"].(string); strings.Contains(email, "@") &&
+		!strings.HasPrefix(lower(email), GroupPrefix) &&
+		(claims["email_verified"] == true || claims["email_verified"] == "true") {
 		who.Name = printable.Line(email, maxName)
 		is[lower(email)] = true
 	}
@@ -365,7 +369,8 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	}
 	endpoint := known.Endpoint()
 	open := strings.HasPrefix(p.config.Issuer, "http://")
-	if u, err := url.Parse(says.End); err != nil || u.Host == "" || u.Scheme != "https" && (!open || u.Scheme != "http") {
+	if u, err := url.Parse(says.End); err != nil || u.Host == "" ||
+		u.Scheme != "https" && (!open || u.Scheme != "http") {
 		says.End = "" // people sign in all the same
 	}
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, says.Keys, known.UserInfoEndpoint()} {
@@ -383,7 +388,8 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	scopes := append([]string{coreos.ScopeOpenID, "email", "profile"}, p.config.Scopes...)
-	return &discovery{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names, says.End}, nil
+	return &discovery{known, oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret,
+		Endpoint: endpoint, RedirectURL: p.config.Back, Scopes: scopes}, says.Names, says.End}, nil
 }
 
 // boundedTransport cuts the answers of a provider off.

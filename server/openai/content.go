@@ -74,7 +74,8 @@ func (m completionMessage) read(made map[string]string) (chat.Message, *refusal)
 		said.Result = &chat.Result{CallID: m.ToolCallID, Name: name, Text: said.Text, Images: said.Files}
 		said.Text, said.Files = "", nil
 	default:
-		return said, &refusal{field: "role", code: "unsupported_parameter", says: fmt.Sprintf("role %q is not supported", m.Role)}
+		return said, &refusal{field: "role", code: "unsupported_parameter",
+			says: fmt.Sprintf("role %q is not supported", m.Role)}
 	}
 	return said, nil
 }
@@ -97,7 +98,8 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 		case p.Type == "refusal" && m.Role == "assistant":
 			all.WriteString(p.Refusal)
 		case m.Role != "user" && m.Role != "tool":
-			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type, m.Role)
+			return "", nil, fmt.Errorf("parts of type %q are not supported in a message of role %q, only text", p.Type,
+				m.Role)
 		case p.Type == "image_url":
 			picture, err := wire.Picture(p.Image.URL)
 			if err != nil {
@@ -116,7 +118,8 @@ func (m completionMessage) content() (text string, pictures []chat.File, err err
 				pictures = append(pictures, chat.File{Name: p.File.Name, Data: pdf})
 			}
 		default:
-			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url, file and input_audio", p.Type)
+			return "", nil, fmt.Errorf("parts of type %q are not supported, only text, image_url, file and input_audio",
+				p.Type)
 		}
 	}
 	pictures, err = wire.Check(pictures)

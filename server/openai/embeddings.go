@@ -39,7 +39,8 @@ func NewEmbeddings(baseURL, key, model string) *Embeddings {
 // ServeHTTP implements [http.Handler]. The model is always the configured one.
 func (e *Embeddings) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
-		wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", "no embeddings server is configured: embeddings.model in etui.yaml")
+		wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "",
+			"no embeddings server is configured: embeddings.model in etui.yaml")
 		return
 	}
 	body, ok := wire.ReadRaw(w, r)

@@ -96,7 +96,8 @@ func (o offer) choose(into *clienttool.Offer) error {
 		return unsupported("tool_choice", fmt.Sprintf("tool_choice of type %q is not supported", choice.Type))
 	}
 	if !into.Choose(mode) {
-		return &refusal{"tool_choice", "invalid_request", fmt.Sprintf("tool_choice %q is not none, auto or required", mode)}
+		return &refusal{"tool_choice", "invalid_request",
+			fmt.Sprintf("tool_choice %q is not none, auto or required", mode)}
 	}
 	return nil
 }
@@ -104,7 +105,8 @@ func (o offer) choose(into *clienttool.Offer) error {
 // handed returns the calls that a turn hands to the client.
 func handed(done *turn.End) (calls []toolCall) {
 	for _, c := range done.Handed {
-		calls = append(calls, toolCall{ID: c.ID, Type: "function", Function: &function{c.Name, argumentsOf(c.Arguments)}})
+		calls = append(calls, toolCall{ID: c.ID, Type: "function",
+			Function: &function{c.Name, argumentsOf(c.Arguments)}})
 	}
 	return calls
 }

@@ -136,7 +136,8 @@ func (o *run) keep(ended response) {
 	}
 	o.api.engine.Log().Error("a response could not be stored", "session", o.key, "error", err)
 	o.record.Response.Output = []any{}
-	o.record.Response.Status, o.record.Response.Error = "failed", &failure{"server_error", "the response could not be stored"}
+	o.record.Response.Status, o.record.Response.Error = "failed",
+		&failure{"server_error", "the response could not be stored"}
 	_ = o.api.save(context.Background(), o.key, o.sender, o.record) // the cause is logged
 }
 

@@ -123,7 +123,8 @@ func (i input) read(instructions *[]string, goesOn bool, open func(string) *reas
 			}
 		case "function_call", "custom_tool_call":
 			call := chat.Call{
-				ID: one.CallID, Name: fullName(one.Namespace, one.Name), Arguments: wire.Arguments(one.Arguments), Client: true,
+				ID: one.CallID, Name: fullName(one.Namespace, one.Name), Arguments: wire.Arguments(one.Arguments),
+				Client: true,
 			}
 			if one.Type == "custom_tool_call" {
 				call.Arguments = customArguments(one.Input)

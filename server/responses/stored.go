@@ -56,7 +56,8 @@ func (a *API) save(ctx context.Context, key session.Key, sender engine.Message, 
 	}
 	raw = a.engine.Agents().Secrets().Redactor().JSON(raw)
 	if len(raw) > maxStored {
-		return phrase.Errorf("%w: a response that is stored may have %d bytes with its input", engine.ErrTooLong, maxStored)
+		return phrase.Errorf("%w: a response that is stored may have %d bytes with its input", engine.ErrTooLong,
+			maxStored)
 	}
 	who, err := a.engine.Agents().Whoami(sender)
 	if err != nil {

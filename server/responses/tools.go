@@ -159,7 +159,8 @@ func (t *toolset) item(c chat.Call) callItem {
 		text = "{}"
 	}
 	out := callItem{
-		Type: "function_call", ID: "fc_" + c.ID, CallID: c.ID, Name: to.name, Namespace: to.namespace, Status: "completed",
+		Type: "function_call", ID: "fc_" + c.ID, CallID: c.ID, Name: to.name, Namespace: to.namespace,
+		Status: "completed",
 	}
 	if to.custom {
 		out.Type, out.ID = "custom_tool_call", "ctc_"+c.ID

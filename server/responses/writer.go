@@ -133,7 +133,8 @@ func newItem() messageItem {
 func newWriter(w http.ResponseWriter, c *request, id string, now int64) *writer {
 	o := &writer{request: c, w: w, item: newItem()}
 	o.head = response{
-		ID: id, Object: "response", Created: now, Status: inProgress, Background: c.Background, Instructions: c.Instructions, MaxTokens: c.MaxTokens,
+		ID: id, Object: "response", Created: now, Status: inProgress, Background: c.Background,
+		Instructions: c.Instructions, MaxTokens: c.MaxTokens,
 		Model: c.Model, Output: []any{}, Parallel: c.Parallel == nil || *c.Parallel, Previous: c.Previous,
 		Reasoning: map[string]any{"effort": nil, "summary": nil}, Store: c.Store == nil || *c.Store,
 		Temperature: c.Temperature, Text: map[string]any{"format": map[string]string{"type": "text"}},
@@ -191,7 +192,8 @@ func (o *writer) send(list ...frame) error {
 // record returns what is stored of the response.
 func (o *writer) record(m *engine.Message) record {
 	return record{
-		Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted, Begins: o.request.begins,
+		Response: o.head, Input: o.request.Input.items(), Client: m.Client, Trusted: m.Trusted,
+		Begins: o.request.begins,
 	}
 }
 
@@ -236,7 +238,8 @@ func (o *writer) say(text string) error {
 		}
 	}
 	return o.send(frame{
-		Type: "response.output_text.delta", Output: &at, Content: &at, ItemID: o.item.ID, Delta: &text, Logprobs: []struct{}{},
+		Type: "response.output_text.delta", Output: &at, Content: &at, ItemID: o.item.ID, Delta: &text,
+		Logprobs: []struct{}{},
 	})
 }
 

@@ -86,7 +86,8 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (subject string, err 
 		return "", fmt.Errorf("the token has no claim %q", v.config.Claim)
 	}
 	// Some issuers let people state any address, and say that it is not proven; a few say so in a text.
-	if proven, said := claims["email_verified"]; v.config.Claim == "email" && said && proven != true && proven != "true" {
+	if proven, said := claims["email_verified"]; v.config.Claim == "email" && said && proven != true &&
+		proven != "true" {
 		return "", errors.New("the issuer has not verified the email of the token")
 	}
 	return subject, nil

@@ -82,13 +82,15 @@ func Sender(r *http.Request, m *engine.Message) error {
 		switch {
 		case !strings.HasPrefix(name, header):
 		case !slices.Contains(headers, name):
-			return phrase.Errorf("%w: there is no header %s%s", engine.ErrInvalid, name, phrase.Near(name, slices.Values(headers)))
+			return phrase.Errorf("%w: there is no header %s%s", engine.ErrInvalid, name,
+				phrase.Near(name, slices.Values(headers)))
 		case len(values) > 1: // a proxy may have meant another one than the first
 			return phrase.Errorf("%w: the header %s appears twice", engine.ErrInvalid, name)
 		}
 	}
 	said := r.Header.Get
-	m.User, m.Channel, m.Chat = cmp.Or(m.User, said("X-Etui-User")), cmp.Or(m.Channel, said("X-Etui-Channel")), cmp.Or(m.Chat, said("X-Etui-Chat"))
+	m.User, m.Channel, m.Chat = cmp.Or(m.User, said("X-Etui-User")), cmp.Or(m.Channel, said("X-Etui-Channel")),
+		cmp.Or(m.Chat, said("X-Etui-Chat"))
 	m.Session, m.Skill = cmp.Or(m.Session, said("X-Etui-Session")), cmp.Or(m.Skill, said("X-Etui-Skill"))
 	m.IdempotencyKey = cmp.Or(m.IdempotencyKey, said("Idempotency-Key"))
 	m.Language = phrase.Match(m.Language, said("Accept-Language"))
@@ -104,7 +106,8 @@ func Sender(r *http.Request, m *engine.Message) error {
 	m.Client, m.Channel, m.Trusted = c.Key, cmp.Or(m.Channel, "api"), c.Operator
 	switch {
 	case len(m.PlatformRoles) > 0 && !c.Operator:
-		return phrase.Errorf("%w: roles of a platform come from its channel; only an operator may try them out", ErrForbidden)
+		return phrase.Errorf("%w: roles of a platform come from its channel; only an operator may try them out",
+			ErrForbidden)
 	case m.Background && !c.Operator: // its answer goes to the chat where the conversation is
 		return phrase.Errorf("%w: only an operator sends in the background", ErrForbidden)
 	case c.ForOthers:
@@ -126,7 +129,8 @@ func Sender(r *http.Request, m *engine.Message) error {
 		what string
 		made bool
 	}{
-		{"user", m.User != ""}, {"as", m.As != ""}, {"roles", len(m.Roles) > 0}, {"channel", m.Channel != "api" && m.Channel != "cli"}, {"chat", m.Chat != ""},
+		{"user", m.User != ""}, {"as", m.As != ""}, {"roles", len(m.Roles) > 0},
+		{"channel", m.Channel != "api" && m.Channel != "cli"}, {"chat", m.Chat != ""},
 		{"account", m.Account != ""}, {"attrs", len(m.Attrs) > 0},
 	} {
 		if claim.made {

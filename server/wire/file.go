@@ -29,7 +29,8 @@ func DataURL(url string) (data []byte, mediaType string, err error) {
 }
 
 // texts are the media types of files that a model reads as text, beside text/*.
-var texts = []string{"application/json", "application/yaml", "application/x-yaml", "application/xml", "application/toml"}
+var texts = []string{"application/json", "application/yaml", "application/x-yaml", "application/xml",
+	"application/toml"}
 
 // File returns a file that a client sends as a data URL: a text as the model reads it, or the bytes of a
 // PDF.
@@ -43,7 +44,8 @@ func File(name, url string) (text string, pdf []byte, err error) {
 	case mediaType == chat.PDF:
 		return "", nil, errors.New("it is not a PDF: it does not begin with %PDF-")
 	case !strings.HasPrefix(mediaType, "text/") && !slices.Contains(texts, mediaType):
-		return "", nil, fmt.Errorf("files of type %q are not supported, only text and PDF; send pictures as image_url", mediaType)
+		return "", nil, fmt.Errorf("files of type %q are not supported, only text and PDF; send pictures as image_url",
+			mediaType)
 	}
 	text, err = message.TextFile(name, data)
 	return text, nil, err

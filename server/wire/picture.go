@@ -104,7 +104,8 @@ func (p *Pictures) Fetch(ctx context.Context, m *engine.Message) error {
 				continue
 			}
 			if count++; count > maxFetched {
-				return &FetchError{fmt.Sprintf("the request names more than %d pictures by their addresses", maxFetched)}
+				return &FetchError{fmt.Sprintf("the request names more than %d pictures by their addresses",
+					maxFetched)}
 			}
 			var err error
 			if (*list)[i], err = p.fetch(ctx, *m, f.Name); err != nil {

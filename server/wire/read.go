@@ -33,7 +33,8 @@ func Read(w http.ResponseWriter, r *http.Request, into any) bool {
 
 // ReadBody is [Read] for a request that also has a query.
 func ReadBody(w http.ResponseWriter, r *http.Request, into any) bool {
-	err := jsonv2.UnmarshalRead(&jsonsize.Reader{From: r.Body, Most: maxValues}, into, jsonv2.RejectUnknownMembers(true))
+	err := jsonv2.UnmarshalRead(&jsonsize.Reader{From: r.Body, Most: maxValues}, into,
+		jsonv2.RejectUnknownMembers(true))
 	return err == nil || refuseBody(w, err, bodyProblem(err))
 }
 
@@ -89,7 +90,8 @@ func bodyProblem(err error) string {
 		return fmt.Sprintf("the request is not the expected JSON: %v after byte %d", syntax.Err, syntax.ByteOffset)
 	case errors.As(err, &meaning) && errors.Is(meaning.Err, jsonv2.ErrUnknownName):
 		known := fields(meaning.GoType)
-		return fmt.Sprintf("unknown field %q%s; the fields are %s", dotted(meaning.JSONPointer), nearest.Hint(meaning.JSONPointer.LastToken(), slices.Values(known)), strings.Join(known, ", "))
+		return fmt.Sprintf("unknown field %q%s; the fields are %s", dotted(meaning.JSONPointer),
+			nearest.Hint(meaning.JSONPointer.LastToken(), slices.Values(known)), strings.Join(known, ", "))
 	case errors.As(err, &meaning) && meaning.GoType != nil:
 		what := "the request"
 		if meaning.JSONPointer != "" {
@@ -124,7 +126,8 @@ func kind(t reflect.Type) string {
 		return "true or false"
 	case reflect.String:
 		return "a string"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return "a whole number that is not too large"
 	case reflect.Float32, reflect.Float64:
 		return "a number"
@@ -148,7 +151,9 @@ func Query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 		case len(names) == 0:
 			Refuse(w, http.StatusBadRequest, fmt.Sprintf("unknown query parameter %q; this request has none", name))
 		case !slices.Contains(names, name):
-			Refuse(w, http.StatusBadRequest, fmt.Sprintf("unknown query parameter %q%s; the parameters are %s", name, nearest.Hint(name, slices.Values(names)), strings.Join(names, ", ")))
+			Refuse(w, http.StatusBadRequest,
+				fmt.Sprintf("unknown query parameter %q%s; the parameters are %s", name,
+					nearest.Hint(name, slices.Values(names)), strings.Join(names, ", ")))
 		case len(values) > 1:
 			Refuse(w, http.StatusBadRequest, fmt.Sprintf("the query parameter %q appears twice", name))
 		default:

@@ -175,11 +175,13 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 		if err != nil {
 			return false, wrapped(err)
 		}
-		decided, err := t.engine.Store().Items(ctx, store.ItemFilter{Session: found.Session, State: store.Waiting, Limit: 1})
+		decided, err := t.engine.Store().Items(ctx,
+			store.ItemFilter{Session: found.Session, State: store.Waiting, Limit: 1})
 		if err != nil {
 			return false, wrapped(err)
 		}
-		open := slices.DeleteFunc(slices.Clone(s.Awaits), func(a session.Await) bool { return a.For != session.Approval })
+		open := slices.DeleteFunc(slices.Clone(s.Awaits),
+			func(a session.Await) bool { return a.For != session.Approval })
 		waits := slices.ContainsFunc(s.Awaits, func(a session.Await) bool {
 			return a.For == session.Client || a.For == session.Approval && a.Apart == nil
 		})
@@ -204,7 +206,8 @@ func (t turns) again(ctx context.Context) (answered bool, err error) {
 			return t.rest(ctx, key, *found, waits)
 		}
 	}
-	return false, phrase.Errorf("%w: the turn that the request began goes on; send it again in a moment", engine.ErrBusy)
+	return false, phrase.Errorf("%w: the turn that the request began goes on; send it again in a moment",
+		engine.ErrBusy)
 }
 
 // rest answers with the end of a turn that has gone on, once; false means that it has none. A turn that is

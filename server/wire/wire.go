@@ -174,7 +174,8 @@ func ProblemOf(err error) (status int, p Problem) {
 	}
 	switch {
 	case code == "database_unavailable" && errors.Is(err, engine.ErrKept):
-		return status, problem(status, code, "", "the database is unavailable; the message is kept and will be answered")
+		return status, problem(status, code, "",
+			"the database is unavailable; the message is kept and will be answered")
 	case code == "database_unavailable":
 		return status, problem(status, code, "", "the database is unavailable; try again in a moment")
 	case code == "":

@@ -72,7 +72,9 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	}
 	f, ok := p.functions[name]
 	if !ok {
-		return nil, skill.Problem{Field: key, Message: fmt.Sprintf("%s: the program has no function %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(p.functions)))))}
+		return nil, skill.Problem{Field: key,
+			Message: fmt.Sprintf("%s: the program has no function %q%s", key, name,
+				nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(p.functions)))))}
 	}
 	if config.Parameters == nil {
 		config.Parameters = f.parameters
@@ -108,7 +110,8 @@ func (f *function) Execute(ctx context.Context, args json.RawMessage) (any, erro
 	case err != nil:
 		return nil, fmt.Errorf("%w: its result is no JSON: %w", skill.ErrExecutionFailed, err)
 	case len(raw) > skill.MaxResult:
-		return nil, fmt.Errorf("%w: its result has %d bytes of JSON, and %d are allowed", skill.ErrExecutionFailed, len(raw), skill.MaxResult)
+		return nil, fmt.Errorf("%w: its result has %d bytes of JSON, and %d are allowed", skill.ErrExecutionFailed,
+			len(raw), skill.MaxResult)
 	}
 	if text, ok := result.(string); ok {
 		return text, nil

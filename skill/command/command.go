@@ -60,7 +60,8 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	}
 	r := &runner{
 		Described: c.Describe(p.Type()), sandbox: p.sandbox,
-		command: sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, Network: c.Network, MaxOutput: skill.MaxResult + 1},
+		command: sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, Network: c.Network,
+			MaxOutput: skill.MaxResult + 1},
 	}
 	for name, value := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(string(value), "\x00") {
@@ -91,7 +92,8 @@ var _ skill.DetailedSkill = (*runner)(nil)
 
 // Execute runs the program once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout,
+		fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
 	defer cancel()
 	c := r.command
 	c.Stdin = args
@@ -119,7 +121,8 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 func (r *runner) failure(result sandbox.Result) error {
 	lines := printable.Excerpt(result.Stderr.Bytes(), r.Redactor.Text)
 	if len(result.Refused) > 0 {
-		lines = strings.TrimPrefix(lines+"\nit was refused "+printable.List(result.Refused)+", which its network does not have", "\n")
+		lines = strings.TrimPrefix(lines+"\nit was refused "+printable.List(result.Refused)+
+			", which its network does not have", "\n")
 	}
 	if lines == "" {
 		return fmt.Errorf("%w: %s without an explanation", skill.ErrExecutionFailed, result.Status)

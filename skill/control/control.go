@@ -298,7 +298,8 @@ func (c *Control) apply(said map[string]skill.Decision) {
 }
 
 func equal(a, b skill.Decision) bool {
-	return a.State == b.State && a.Version == b.Version && slices.Equal(a.Removed, b.Removed) && a.By == b.By && a.Why == b.Why && a.At.Equal(b.At)
+	return a.State == b.State && a.Version == b.Version && slices.Equal(a.Removed, b.Removed) && a.By == b.By &&
+		a.Why == b.Why && a.At.Equal(b.At)
 }
 
 // Change changes the decision about one skill, where it is kept and in the table. It
@@ -308,7 +309,8 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	defer c.mu.Unlock()
 	decide := func(d skill.Decision) skill.Decision {
 		change(&d)
-		d.By, d.Why, d.At = printable.Line(by, maxText), printable.Line(why, maxText), time.Now().UTC().Truncate(time.Millisecond)
+		d.By, d.Why, d.At = printable.Line(by, maxText), printable.Line(why, maxText),
+			time.Now().UTC().Truncate(time.Millisecond)
 		return d
 	}
 	if c.shared == nil {

@@ -25,7 +25,8 @@ func checkType(header http.Header) error {
 	said := header.Get("Content-Type")
 	kind, params, err := mime.ParseMediaType(said)
 	switch charset := strings.ToLower(params["charset"]); {
-	case err != nil || kind != "application/json" && (!strings.HasPrefix(kind, "application/") || !strings.HasSuffix(kind, "+json")):
+	case err != nil || kind != "application/json" &&
+		(!strings.HasPrefix(kind, "application/") || !strings.HasSuffix(kind, "+json")):
 		return fmt.Errorf("answers with the content type %.80q: it must be application/json", said)
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return fmt.Errorf("answers in the character set %.40q: JSON is UTF-8", charset)
@@ -39,10 +40,12 @@ func isText(header http.Header) bool {
 	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	switch {
-	case err != nil || header.Get("Content-Encoding") != "", charset != "" && charset != "utf-8" && charset != "us-ascii":
+	case err != nil || header.Get("Content-Encoding") != "", charset != "" && charset != "utf-8" &&
+		charset != "us-ascii":
 		return false
 	}
-	return strings.HasPrefix(kind, "text/") && kind != "text/html" || strings.HasPrefix(kind, "application/") && texts[kind[len("application/"):]]
+	return strings.HasPrefix(kind, "text/") && kind != "text/html" ||
+		strings.HasPrefix(kind, "application/") && texts[kind[len("application/"):]]
 }
 
 // texts are the kinds of application/… that are text.

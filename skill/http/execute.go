@@ -84,7 +84,8 @@ func (r *remote) try(ctx context.Context, p *parts, key string) (*answer, error)
 		return nil, r.unreached(ctx, err)
 	}
 	if !r.shape.plain && len(body) == 0 {
-		return &answer{fmt.Sprintf("done: the service answers %d %s without a text", resp.StatusCode, http.StatusText(resp.StatusCode)), resp.Header}, nil
+		return &answer{fmt.Sprintf("done: the service answers %d %s without a text", resp.StatusCode,
+			http.StatusText(resp.StatusCode)), resp.Header}, nil
 	}
 	if !r.shape.plain && isText(resp.Header) && utf8.Valid(body) {
 		body, _ = json.Marshal(string(body)) // a text always marshals
@@ -205,7 +206,8 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		f = r.late(ctx)
 	case errors.Is(err, circuitbreaker.ErrOpen):
 		f = &failure{kind: skill.ErrProviderUnavailable, text: fmt.Sprintf(
-			"is not asked for %s, after %d failures in a row; the last time it %s", r.service.breaker.RemainingDelay().Round(time.Second), failuresToOpen, r.service.lastFailure())}
+			"is not asked for %s, after %d failures in a row; the last time it %s",
+			r.service.breaker.RemainingDelay().Round(time.Second), failuresToOpen, r.service.lastFailure())}
 	default:
 		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}

@@ -86,7 +86,8 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Inject == nil {
 		cfg.Inject = func(context.Context, http.Header) {}
 	}
-	return &Provider{transport: cfg.Transport, inject: cfg.Inject, retries: newRetries(), services: recent.New[string, *service](maxServices)}, nil
+	return &Provider{transport: cfg.Transport, inject: cfg.Inject, retries: newRetries(),
+		services: recent.New[string, *service](maxServices)}, nil
 }
 
 // Type is "http".
@@ -121,7 +122,8 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 		return nil, problem("health", err.Error())
 	}
 	if config.Timeout < 0 || config.Timeout > skill.MaxTimeout {
-		return nil, problem("timeout", fmt.Sprintf("is %s, and at most %s are allowed", config.Timeout, skill.MaxTimeout))
+		return nil, problem("timeout",
+			fmt.Sprintf("is %s, and at most %s are allowed", config.Timeout, skill.MaxTimeout))
 	}
 	described := config.Describe(p.Type())
 	if guard, ok := p.transport.(interface {
@@ -136,8 +138,9 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 		}
 	}
 	return &remote{
-		Described: described, provider: p, service: p.service(endpoint, health), endpoint: endpoint, headers: config.Headers,
-		shape: shape, paging: config.Paging,
+		Described: described, provider: p, service: p.service(endpoint, health), endpoint: endpoint,
+		headers: config.Headers,
+		shape:   shape, paging: config.Paging,
 		replay: tool.Definition{Replay: config.Replay, Risk: config.RiskLevel}.Repeats(),
 	}, nil
 }

@@ -154,7 +154,8 @@ func (s *service) ask(ctx context.Context, r *remote) error {
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
 	if resp.StatusCode != http.StatusOK {
-		return notSent(fmt.Sprintf("is not well: %s answers %d %s", s.health.Path, resp.StatusCode, http.StatusText(resp.StatusCode)))
+		return notSent(fmt.Sprintf("is not well: %s answers %d %s", s.health.Path, resp.StatusCode,
+			http.StatusText(resp.StatusCode)))
 	}
 	return nil
 }

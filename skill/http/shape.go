@@ -132,7 +132,10 @@ func newShape(c *skill.Config, endpoint *url.URL) (*shape, error) {
 		if braced.MatchString(name) ||
 			slices.ContainsFunc(
 				values,
-				func(v string) bool { return slices.Contains(names, strings.Trim(v, "{}")) && strings.HasPrefix(v, "{") },
+				func(v string) bool {
+					return slices.Contains(names, strings.Trim(v, "{}")) &&
+						strings.HasPrefix(v, "{")
+				},
 			) {
 			return nil, problem(
 				"endpoint",

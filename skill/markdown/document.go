@@ -87,7 +87,8 @@ func (p *parser) parse(text []byte) (Document, error) {
 	p.meant(front, root)
 	d := p.document(root)
 	if d.Description == "" {
-		return Document{}, skill.Problem{Line: root.Line, Field: "description", Message: "there is no usable description; write what the skill does and when to use it"}
+		return Document{}, skill.Problem{Line: root.Line, Field: "description",
+			Message: "there is no usable description; write what the skill does and when to use it"}
 	}
 	if d.Name == "" {
 		return Document{}, skill.Problem{Line: root.Line, Field: "name", Message: "there is no name"}
@@ -143,7 +144,8 @@ func (p *parser) split(s string) (front, error) {
 	}
 	opening := strings.TrimSpace(lines[i])
 	if strings.Trim(opening, "-") != "" || len(opening) < 3 {
-		return front{}, skill.Problem{Line: i + 1, Message: "there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---"}
+		return front{}, skill.Problem{Line: i + 1,
+			Message: "there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---"}
 	}
 	if i > 0 || opening != fence {
 		p.warn(i+1, "", "the file does not begin with a line of ---")
@@ -154,7 +156,8 @@ func (p *parser) split(s string) (front, error) {
 		f.lines, f.body = rest[:end], strings.Join(rest[end+1:], "\n")
 	} else {
 		end := p.unclosed(rest)
-		p.doubt(i+1, "", "the frontmatter is not closed by a line of ---; it is assumed to end after line %d", f.first+end-1)
+		p.doubt(i+1, "", "the frontmatter is not closed by a line of ---; it is assumed to end after line %d",
+			f.first+end-1)
 		f.lines, f.body = rest[:end], strings.Join(rest[end:], "\n")
 	}
 	size := 0
@@ -201,7 +204,8 @@ func (p *parser) body(f front) string {
 		p.warn(0, "", "the instructions hold %d invisible characters that can hide or reverse text: look at them before you trust them", hidden)
 	}
 	if len(body) > longBody {
-		p.warn(0, "", "the instructions have %d KiB; unless limits.skill says otherwise, models read the first 64", len(body)>>10)
+		p.warn(0, "", "the instructions have %d KiB; unless limits.skill says otherwise, models read the first 64",
+			len(body)>>10)
 	}
 	return body
 }
@@ -293,7 +297,8 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 // oneLine returns a text without line breaks and control characters, which quoted
 // YAML can hold.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }),
+		" ")
 }
 
 // text returns a node as text: a scalar as it is written, a list as its items.

@@ -32,7 +32,8 @@ func Find(root *os.Root) (folders []string, err error) {
 			return fs.SkipDir
 		}
 		if looked++; looked > maxFolders {
-			return fmt.Errorf("there are more than %d folders; those after %s were not searched for skills", maxFolders, path.Dir(name))
+			return fmt.Errorf("there are more than %d folders; those after %s were not searched for skills", maxFolders,
+				path.Dir(name))
 		}
 		if _, err := documentOf(root, name); err == nil {
 			folders = append(folders, name)

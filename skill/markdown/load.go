@@ -236,7 +236,8 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		files, _ := others(root)
-		return "", fmt.Errorf("%w: the skill has no file %q%s", skill.ErrInvalidParams, file, nearest.Hint(name, slices.Values(files)))
+		return "", fmt.Errorf("%w: the skill has no file %q%s", skill.ErrInvalidParams, file,
+			nearest.Hint(name, slices.Values(files)))
 	case err != nil && !cut:
 		return "", fmt.Errorf("%w: %s: %w", skill.ErrInvalidParams, file, err)
 	}
@@ -244,7 +245,8 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 		raw = trimRune(raw)
 	}
 	if bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw) {
-		return "", fmt.Errorf("%w: %s is not text (%s) and cannot be shown", skill.ErrInvalidParams, file, http.DetectContentType(raw))
+		return "", fmt.Errorf("%w: %s is not text (%s) and cannot be shown", skill.ErrInvalidParams, file,
+			http.DetectContentType(raw))
 	}
 	if cut {
 		return string(raw) + "\n\n(cut here: the file is longer than 1 MiB)", nil

@@ -30,7 +30,8 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 		}
 	}
 	if bad != nil {
-		return nil, skill.Problem{Line: bad.Line + f.first - 1, Message: "the frontmatter cannot be used: " + bad.Message}
+		return nil, skill.Problem{Line: bad.Line + f.first - 1,
+			Message: "the frontmatter cannot be used: " + bad.Message}
 	}
 	move(root, f.first-1)
 	return root, nil
@@ -41,7 +42,8 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 func (p *parser) meant(f front, root *yaml.Node) {
 	for key, value := range form.Pairs(root) {
 		name, first := strings.ToLower(key.Value), key.Line-f.first
-		if !slices.Contains(prose, name) || value.Kind != yaml.ScalarNode || value.Style&^yaml.TaggedStyle != 0 || first < 0 || first >= len(f.lines) {
+		if !slices.Contains(prose, name) || value.Kind != yaml.ScalarNode || value.Style&^yaml.TaggedStyle != 0 ||
+			first < 0 || first >= len(f.lines) {
 			continue
 		}
 		match := topKey.FindString(f.lines[first])
@@ -50,7 +52,8 @@ func (p *parser) meant(f front, root *yaml.Node) {
 			end++
 		}
 		written := unquote(f.lines[first][len(match):], f.lines[first+1:end])
-		odd := strings.Contains(" "+written, " #") || value.Anchor != "" || strings.HasPrefix(written, "!") && !strings.HasPrefix(written, "!!")
+		odd := strings.Contains(" "+written, " #") || value.Anchor != "" ||
+			strings.HasPrefix(written, "!") && !strings.HasPrefix(written, "!!")
 		if match == "" || !odd || oneLine(value.Value) == written {
 			continue
 		}
@@ -89,12 +92,14 @@ func parseYAML(lines []string) (*yaml.Node, *badYAML) {
 	case root != nil, bad == nil:
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
 	case bad.TooDeep:
-		return nil, &badYAML{skill.Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
+		return nil, &badYAML{skill.Problem{Line: 1,
+			Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
 	default:
 		return nil, &badYAML{skill.Problem{Line: max(bad.Line, 1), Message: bad.Message}, false}
 	}
 	if line := alias(root); line != 0 {
-		return nil, &badYAML{skill.Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
+		return nil, &badYAML{skill.Problem{Line: line,
+			Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
 	}
 	if root.Kind != yaml.MappingNode {
 		return nil, &badYAML{skill.Problem{Line: root.Line, Message: "it must be a mapping of keys to values"}, false}
@@ -154,7 +159,8 @@ func (p *parser) repaired(lines []string, before, depth int) *yaml.Node {
 		return root
 	}
 	key := match[1]
-	value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: unquote(lines[0][len(match[0]):], lines[1:]), Line: 1}
+	value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: unquote(lines[0][len(match[0]):], lines[1:]),
+		Line: 1}
 	structured := key == "metadata" || depth > 0
 	switch {
 	case structured && strings.TrimSpace(lines[0][len(match[0]):]) == "" && depth < maxDepth:

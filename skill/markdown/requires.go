@@ -110,7 +110,8 @@ func (p *parser) requires(n *yaml.Node) Requirements {
 		r.OS[i] = goos(name)
 	}
 	if len(r.Config) > 0 {
-		p.warn(n.Line, "metadata", "it needs settings of another client, which etui cannot check: %s", strings.Join(r.Config, ", "))
+		p.warn(n.Line, "metadata", "it needs settings of another client, which etui cannot check: %s",
+			strings.Join(r.Config, ", "))
 	}
 	return r
 }

@@ -30,7 +30,8 @@ func stray(front string, root *yaml.Node) *skill.Problem {
 			case r == '\t' && !comment:
 				return &skill.Problem{Line: i + 1, Message: "there is a tab outside quotes; YAML takes spaces only"}
 			case comment && strings.ContainsRune(lineSeparators, r):
-				return &skill.Problem{Line: i + 1, Message: "there is a Unicode line separator; write a plain line break"}
+				return &skill.Problem{Line: i + 1,
+					Message: "there is a Unicode line separator; write a plain line break"}
 			}
 		}
 	}
@@ -69,7 +70,8 @@ func (l lines) blankQuoted(row, column int) {
 			r := l[row][column]
 			l[row][column] = 'x'
 			switch {
-			case r == quote && quote == '\'' && column+1 < len(l[row]) && l[row][column+1] == quote, r == '\\' && quote == '"':
+			case r == quote && quote == '\'' && column+1 < len(l[row]) && l[row][column+1] == quote, r == '\\' &&
+				quote == '"':
 				column++
 				if column < len(l[row]) {
 					l[row][column] = 'x'

@@ -77,7 +77,8 @@ func strictYAML(front string) (*yaml.Node, *skill.Problem) {
 	case bad != nil && bad.Second:
 		return nil, &skill.Problem{Line: bad.Line, Message: manyDocuments}
 	case bad != nil && bad.TooDeep:
-		return nil, &skill.Problem{Line: max(bad.Line, 1), Message: fmt.Sprintf("the frontmatter is nested more than %d levels deep", maxDepth)}
+		return nil, &skill.Problem{Line: max(bad.Line, 1),
+			Message: fmt.Sprintf("the frontmatter is nested more than %d levels deep", maxDepth)}
 	case bad != nil:
 		return nil, &skill.Problem{Line: bad.Line, Message: "the frontmatter is not valid YAML: " + bad.Message}
 	case root == nil:
@@ -140,14 +141,16 @@ func disallowedKeys(n *yaml.Node) *skill.Problem {
 			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
 		}
 		if key.Value == "<<" && key.Style == 0 && value.Kind == yaml.ScalarNode {
-			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is not a mapping"}
+			return &skill.Problem{Line: key.Line, Field: key.Value,
+				Message: "<< merges mappings, and this is not a mapping"}
 		}
 		seen[key.Value] = true
 		if value.Kind != yaml.MappingNode {
 			continue
 		}
 		if column != 0 && value.Column != column {
-			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("the mapping below %q is indented differently from the one before it", key.Value)}
+			return &skill.Problem{Line: value.Line, Field: key.Value,
+				Message: fmt.Sprintf("the mapping below %q is indented differently from the one before it", key.Value)}
 		}
 		column = value.Column
 	}
@@ -160,7 +163,8 @@ func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 	for key, value := range form.Pairs(root) {
 		at[key.Value] = value
 		if !slices.Contains(fields, key.Value) {
-			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
+			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value,
+				Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
 		}
 	}
 	for _, field := range []string{"name", "description", "compatibility"} {
@@ -169,7 +173,8 @@ func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 			what = "a text"
 		}
 		fail := func(n *yaml.Node, format string, args ...any) {
-			problems = append(problems, skill.Problem{Line: n.Line, Field: field, Message: fmt.Sprintf(format, args...)})
+			problems = append(problems, skill.Problem{Line: n.Line, Field: field,
+				Message: fmt.Sprintf(format, args...)})
 		}
 		switch {
 		case n == nil && required:
@@ -207,7 +212,8 @@ func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 	if strings.Contains(name, "--") {
 		fail("name %q must not have two hyphens in a row", name)
 	}
-	if i := strings.IndexFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
+	if i := strings.IndexFunc(name,
+		func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
 		fail("name %q has a character that is not a letter, digit or hyphen", name)
 	}
 	if norm.NFKC.String(dir) != name {

@@ -157,7 +157,8 @@ func (s *Server) away(n *state) error {
 	case n.phase == Stopped:
 		err = fmt.Errorf("%w: it was stopped after it failed; etui skills show %s says why", err, s.file.Name)
 	case !n.retry.IsZero():
-		err = fmt.Errorf("%w: it is tried again at %s; etui skills show %s says what failed", err, n.retry.UTC().Format(time.TimeOnly+" MST"), s.file.Name)
+		err = fmt.Errorf("%w: it is tried again at %s; etui skills show %s says what failed", err,
+			n.retry.UTC().Format(time.TimeOnly+" MST"), s.file.Name)
 	case n.phase == Away:
 		err = fmt.Errorf("%w: it has just gone away", err)
 	default:
@@ -192,7 +193,8 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	case errors.Is(err, skill.ErrExecutionFailed):
 		return fmt.Errorf("%s: %w", t.definition.Name, s.tell(err))
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
-		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", s.tell(n.connection.explain(err)))
+		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool",
+			t.definition.Name, "error", s.tell(n.connection.explain(err)))
 		s.look()
 	case answer.Code == jsonrpc.CodeInvalidParams:
 		kind, words = skill.ErrInvalidParams, answer.Message
@@ -225,7 +227,8 @@ const (
 // result converts a server's answer.
 func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 	if r.NeedsInput() {
-		return tool.Failure("the server %s requests input by the user or a model, which etui does not support", s.file.Name)
+		return tool.Failure("the server %s requests input by the user or a model, which etui does not support",
+			s.file.Name)
 	}
 	var words []string
 	var pictures []chat.File
@@ -347,15 +350,18 @@ func attached(what string, number int, mediaType, uri string, data []byte) (stri
 	if name = strings.TrimLeft(cut.Words(name, 80), "."); uri == "" || name == "" || name == "_" {
 		name = fmt.Sprintf("%s-%d%s", what, number+1, extension)
 	}
-	return fmt.Sprintf("(%s %s, %s, %d bytes, handed to the user)", what, name, mediaType, len(data)), &chat.File{Name: name, MediaType: mediaType, Data: data}
+	return fmt.Sprintf("(%s %s, %s, %d bytes, handed to the user)", what, name, mediaType, len(data)),
+		&chat.File{Name: name, MediaType: mediaType, Data: data}
 }
 
 // safeTypes are the media types that are passed on. All others, above all HTML and SVG,
 // become plain bytes.
 var safeTypes = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
-	"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/webm": ".weba", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/flac": ".flac",
-	"text/plain": ".txt", "text/csv": ".csv", "application/json": ".json", "application/pdf": ".pdf", "application/zip": ".zip",
+	"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/webm": ".weba",
+	"audio/mp4": ".m4a", "audio/aac": ".aac", "audio/flac": ".flac",
+	"text/plain": ".txt", "text/csv": ".csv", "application/json": ".json", "application/pdf": ".pdf",
+	"application/zip": ".zip",
 }
 
 func safeType(mediaType string) (safe, extension string) {

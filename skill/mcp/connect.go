@@ -219,7 +219,8 @@ func (s *Server) client(c *connection, patience time.Duration) *sdk.Client {
 	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if !s.may(method) && !strings.HasPrefix(method, "notifications/") {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+					Message: fmt.Sprintf("%q is not supported", method)}
 			}
 			return next(ctx, method, r)
 		}
@@ -311,7 +312,8 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	c.program = program.Identify(args, s.dir)
 	// close ends the program gracefully; the end of ctx must not kill it before.
 	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{
-		Args: args, Dir: cmp.Or(s.dir, s.home), ReadOnly: s.readable(), Write: s.writable(), Network: s.file.Network, Env: env, Hide: s.redactor.Text,
+		Args: args, Dir: cmp.Or(s.dir, s.home), ReadOnly: s.readable(), Write: s.writable(), Network: s.file.Network,
+		Env: env, Hide: s.redactor.Text,
 	})
 	if err != nil {
 		return nil, err
@@ -339,7 +341,8 @@ func (c *connection) http(s *Server, events bool, person string) (sdk.Transport,
 	client.Transport = c.wire.HTTP(sends, s.file.Timeout*2/3, events)
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
-			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)
+			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it",
+				r.URL.Host)
 		}
 		return nil
 	}
@@ -410,7 +413,8 @@ func (c *connection) pages(ctx context.Context, page func(cursor string) (next s
 	seen := map[string]bool{"": true}
 	for cursor := ""; len(seen) <= maxPages; {
 		next, err := page(cursor)
-		if answer := (*jsonrpc.Error)(nil); cursor != "" && errors.As(err, &answer) && !slices.Contains(ownCodes, answer.Code) {
+		if answer := (*jsonrpc.Error)(nil); cursor != "" && errors.As(err, &answer) &&
+			!slices.Contains(ownCodes, answer.Code) {
 			c.wire.Note("pages of a list that it names and refuses")
 			return nil
 		}

@@ -73,7 +73,8 @@ func inspect(t *sdk.Tool, identity string) offer {
 		o.definition, o.repairs, o.refused = define(t, identity)
 	}
 	if lost, ok := t.Meta[wire.Repaired].(string); ok {
-		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+cut.Words(printable.OneLine(lost), 100))
+		o.repairs = append(o.repairs, "parts that cannot be read were left out: "+
+			cut.Words(printable.OneLine(lost), 100))
 	}
 	return o
 }
@@ -119,8 +120,9 @@ func define(t *sdk.Tool, identity string) (_ *Definition, repairs []string, _ er
 	hash := sha256.Sum256(raw)
 	d := &Definition{
 		size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity,
-		Title:       cut.Words(printable.Text(t.Title), 200),
-		Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description), maxText)], ""))),
+		Title: cut.Words(printable.Text(t.Title), 200),
+		Description: strings.TrimSpace(printable.Text(strings.ToValidUTF8(t.Description[:min(len(t.Description),
+			maxText)], ""))),
 	}
 	if t.Annotations != nil {
 		if d.Annotations, err = plainjson.Encode(t.Annotations); err != nil {
@@ -174,11 +176,13 @@ func visible(v any) error {
 	case map[string]any:
 		for name, inner := range v {
 			if printable.Text(name) != name {
-				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut.Words(printable.Text(name), 80))
+				return fmt.Errorf("its inputSchema has the name %q with hidden characters",
+					cut.Words(printable.Text(name), 80))
 			}
 			if name == "enum" || name == "const" {
 				if raw, _ := plainjson.Encode(inner); hides(inner) {
-					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut.Words(printable.Text(string(raw)), 80))
+					return fmt.Errorf("its inputSchema has the value %s with hidden characters",
+						cut.Words(printable.Text(string(raw)), 80))
 				}
 			}
 			if err := visible(inner); err != nil {
@@ -208,7 +212,8 @@ func hides(v any) bool {
 
 // words returns what the server says of a tool.
 func words(t *sdk.Tool) scan.Definition {
-	d := scan.Definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema}
+	d := scan.Definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: t.InputSchema,
+		Output: t.OutputSchema}
 	if t.Annotations != nil {
 		d.Annotation = t.Annotations.Title
 	}

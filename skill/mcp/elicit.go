@@ -172,7 +172,8 @@ func (d *dialog) question() error {
 		d.cancel()
 		return fmt.Errorf("%w: too many calls of this server wait for answers of people", skill.ErrProviderUnavailable)
 	}
-	q := &tool.Question{Text: text, Choices: choices, Resume: rand.Text(), Lasts: max(time.Until(d.until)-lastCall, time.Second)}
+	q := &tool.Question{Text: text, Choices: choices, Resume: rand.Text(),
+		Lasts: max(time.Until(d.until)-lastCall, time.Second)}
 	all.waiting[q.Resume] = d
 	return q
 }

@@ -119,7 +119,8 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	if err := check(c); err != nil {
 		return nil, err
 	}
-	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), redactor: c.Redactor(), poke: make(chan struct{}, 1)}
+	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), redactor: c.Redactor(),
+		poke: make(chan struct{}, 1)}
 	if s.login, err = p.newLogin(c); err != nil {
 		return nil, err
 	}
@@ -144,7 +145,8 @@ func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	if p.config.State != "" && len(c.Command) > 0 {
-		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, program.Folder)
+		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"),
+			filepath.Join(p.config.State, c.Name, program.Folder)
 	}
 	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
 	if len(c.Command) > 0 {
@@ -196,16 +198,19 @@ func (p *Provider) unreachable(c skill.Config, s *Server) []string {
 	if m := p.config.Sandbox.Mode(); m == sandbox.Off || !program.Fetches(c.Command) {
 		return nil
 	}
-	for _, kept := range []string{filepath.Join(s.home, ".npm", "_npx"), filepath.Join(s.home, ".cache", "uv"), filepath.Join(s.dir, "node_modules")} {
+	for _, kept := range []string{filepath.Join(s.home, ".npm", "_npx"), filepath.Join(s.home, ".cache", "uv"),
+		filepath.Join(s.dir, "node_modules")} {
 		if _, err := os.Stat(kept); err == nil {
 			return nil // it may have been fetched before
 		}
 	}
 	advice := "Name the hosts that it needs with the key network"
 	if hosts, ok := program.Hosts(c.Command); ok {
-		advice = fmt.Sprintf("Install it once: %s. Or name the hosts that it needs, as in network: [%s]", installing(c), strings.Join(hosts, ", "))
+		advice = fmt.Sprintf("Install it once: %s. Or name the hosts that it needs, as in network: [%s]", installing(c),
+			strings.Join(hosts, ", "))
 	}
-	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. %s", c.Command[0], advice)}
+	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. %s",
+		c.Command[0], advice)}
 }
 
 // installing is the command that installs the package of a server whose file is there.
@@ -274,7 +279,8 @@ func check(c skill.Config) error {
 	return nil
 }
 
-var ownHeaders = []string{"host", "accept", "content-type", "content-length", "connection", "transfer-encoding", "last-event-id"}
+var ownHeaders = []string{"host", "accept", "content-type", "content-length", "connection", "transfer-encoding",
+	"last-event-id"}
 
 func details(c skill.Config) skill.Details {
 	d := c.Details()

@@ -69,7 +69,8 @@ type pin struct {
 
 // has reports whether a definition has been judged before.
 func (t pin) has(d *Definition) bool {
-	return t.Accepted != nil && t.Accepted.Hash == d.Hash || t.Offered != nil && t.Offered.Hash == d.Hash && t.Offered.Program == d.Program
+	return t.Accepted != nil && t.Accepted.Hash == d.Hash ||
+		t.Offered != nil && t.Offered.Hash == d.Hash && t.Offered.Program == d.Program
 }
 
 // same reports whether a definition is another one, of the same program.
@@ -141,9 +142,11 @@ func (p *Pins) approve(server string, choose func(held []HeldDefinition) []strin
 			t := s.Tools[name]
 			switch {
 			case t == nil || t.Offered == nil:
-				return false, fmt.Errorf("tool %q of server %q is not held back; held back are: %s", name, server, names(held))
+				return false, fmt.Errorf("tool %q of server %q is not held back; held back are: %s", name, server,
+					names(held))
 			case !strings.HasPrefix(t.Offered.Hash, hash):
-				return false, fmt.Errorf("tool %q of server %q has changed again: it is %s now", name, server, t.Offered.Hash)
+				return false, fmt.Errorf("tool %q of server %q has changed again: it is %s now", name, server,
+					t.Offered.Hash)
 			}
 			if !slices.Contains(chosen, t) {
 				chosen = append(chosen, t)
@@ -276,7 +279,8 @@ func (t *pin) offer(o offer, s *pinnedServer, identity string) bool {
 	case s.Server != identity:
 		why = append(why, fmt.Sprintf("the server was %q and is %q now", s.Server, identity))
 	case s.Program != o.definition.Program && s.Program != "":
-		why = append(why, fmt.Sprintf("the server's program has changed: it was %s and is %s now", s.Program, cmp.Or(o.definition.Program, "unknown")))
+		why = append(why, fmt.Sprintf("the server's program has changed: it was %s and is %s now", s.Program,
+			cmp.Or(o.definition.Program, "unknown")))
 	case t.Accepted != nil:
 		why = append(why, "its definition is not the one that was accepted")
 	}

@@ -129,7 +129,8 @@ func (s *Server) tried(ctx context.Context) *state {
 	defer late.Stop()
 	for back := true; ; {
 		n := s.state.Load()
-		soon := back && !n.over && n.listed != nil && (n.phase == Trying || n.phase == Away && time.Until(n.retry) < soonest)
+		soon := back && !n.over && n.listed != nil &&
+			(n.phase == Trying || n.phase == Away && time.Until(n.retry) < soonest)
 		if !n.renewing && !soon && (n.restarts > 0 || n.phase != Waiting && n.phase != Trying) {
 			return n
 		}
@@ -188,7 +189,8 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		}
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
 			s.update(func(n *state) { n.phase, n.err, n.renewing = Stopped, err, false })
-			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
+			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries,
+				"error", err)
 			<-ctx.Done()
 			return
 		}
@@ -285,12 +287,14 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 	}
 	for _, o := range offers {
 		if _, ok := known[o.name]; !ok && err == nil {
-			refused = append(refused, RefusedTool{o.name, fmt.Sprintf("the server has shown more than %d different tools by now", maxPinned)})
+			refused = append(refused, RefusedTool{o.name,
+				fmt.Sprintf("the server has shown more than %d different tools by now", maxPinned)})
 		}
 	}
 	before := s.state.Load()
 	s.update(func(n *state) {
-		n.phase, n.connection, n.err, n.refused, n.repaired, n.listed, n.renewing = Connected, c, err, refused, repaired, listed, false
+		n.phase, n.connection, n.err, n.refused, n.repaired, n.listed, n.renewing = Connected, c, err, refused,
+			repaired, listed, false
 		n.repairs = c.wire.Repairs()
 		if err == nil {
 			n.set(s, known)
@@ -298,7 +302,8 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 	})
 	now := s.state.Load()
 	if before.phase != Connected || len(before.tools) != len(now.tools) {
-		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools", len(now.tools), "refused", len(refused))
+		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools",
+			len(now.tools), "refused", len(refused))
 		if listed.leftOut > 0 {
 			const many = "MCP server lists more tools than etui takes; the key include of its file chooses"
 			s.config.Log.WarnContext(ctx, many,
@@ -306,7 +311,8 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 		}
 	}
 	if len(repaired) > 0 && !slices.Equal(before.repaired, repaired) {
-		s.config.Log.InfoContext(ctx, "MCP server's definitions were repaired", "server", s.file.Name, "repairs", repaired)
+		s.config.Log.InfoContext(ctx, "MCP server's definitions were repaired", "server", s.file.Name, "repairs",
+			repaired)
 	}
 	if len(now.repairs) > len(before.repairs) {
 		s.config.Log.InfoContext(ctx, "MCP server keeps to the protocol loosely; its messages are repaired",
@@ -318,7 +324,8 @@ func (s *Server) take(ctx context.Context, c *connection, listed *listing, chang
 }
 
 // inspect inspects all listed tools and refuses those that cannot be used.
-func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []RefusedTool, repaired []string) {
+func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer,
+	refused []RefusedTool, repaired []string) {
 	own, size := map[string]bool{}, 0
 	var definitions *scan.Definitions
 	for _, t := range listed {
@@ -346,7 +353,8 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program strin
 			o.refused = errors.New("the server lists this name more than once; the first of them counts")
 		case o.refused != nil:
 		case other != "" && other != t.Name:
-			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too", cut.Words(printable.OneLine(other), 80))
+			o.refused = fmt.Errorf("models would read the name of its tool %q for it, too",
+				cut.Words(printable.OneLine(other), 80))
 		case s.code != nil && folded(t.Name) == codeTool:
 			o.refused = errors.New("etui has a tool of this name")
 		case size+o.definition.size > maxDefinitions:
@@ -427,7 +435,8 @@ func (s *Server) wanted(name string) bool {
 		read, _ := path.Match(pattern, shown)
 		return own || read || pattern == name
 	}
-	return (len(s.file.Include) == 0 || slices.ContainsFunc(s.file.Include, fits)) && !slices.ContainsFunc(s.file.Exclude, fits)
+	return (len(s.file.Include) == 0 || slices.ContainsFunc(s.file.Include, fits)) &&
+		!slices.ContainsFunc(s.file.Exclude, fits)
 }
 
 // set makes the tools from the pins.
@@ -458,7 +467,10 @@ func (n *state) set(s *Server, known map[string]pin) {
 	}
 	if s.code != nil {
 		n.tools = append(n.tools, s.code)
-		slices.SortFunc(n.tools, func(a, b tool.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
+		slices.SortFunc(n.tools, func(a,
+			b tool.Tool) int {
+			return strings.Compare(a.Definition().Name, b.Definition().Name)
+		})
 	}
 }
 

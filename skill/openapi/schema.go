@@ -14,7 +14,8 @@ import (
 // ofOpenAPI are keywords that JSON Schema does not have, or that tell a model nothing.
 var ofOpenAPI = map[string]bool{
 	"nullable": true, "discriminator": true, "xml": true, "externalDocs": true, "example": true, "examples": true,
-	"deprecated": true, "readOnly": true, "writeOnly": true, "$schema": true, "$id": true, "$anchor": true, "$dynamicAnchor": true, "$comment": true,
+	"deprecated": true, "readOnly": true, "writeOnly": true, "$schema": true, "$id": true, "$anchor": true,
+	"$dynamicAnchor": true, "$comment": true,
 }
 
 // The keywords of JSON Schema that hold a schema, a list of them, or named ones.

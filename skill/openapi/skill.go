@@ -54,7 +54,8 @@ type file struct {
 
 // risks are those of the methods.
 var risks = map[string]string{
-	http.MethodGet: "read", http.MethodPost: "write", http.MethodPut: "write", http.MethodPatch: "write", http.MethodDelete: "destructive",
+	http.MethodGet: "read", http.MethodPost: "write", http.MethodPut: "write", http.MethodPatch: "write",
+	http.MethodDelete: "destructive",
 }
 
 // The sizes of what a model reads of an operation.
@@ -79,7 +80,8 @@ func (d *Document) Skill(o Operation, opts Options) (Skill, error) {
 				opts.Name+"_"+o.ID,
 				64,
 			), Description: describe(o), Provider: "http", Endpoint: server + o.Path, Method: o.Method,
-			Risk: risks[o.Method], Groups: groups(opts.Name, o.Tags), Headers: map[string]string{}, Send: map[string]string{},
+			Risk: risks[o.Method], Groups: groups(opts.Name, o.Tags), Headers: map[string]string{},
+			Send: map[string]string{},
 		}}
 		if err := b.arguments(o); err != nil {
 			return Skill{}, err

@@ -27,7 +27,10 @@ var cases = []testCase{
 		wantFailure(t, h.start(t, h.Unavailable), skill.ErrProviderUnavailable)
 	}},
 	{"no JSON", func(t *testing.T, h Harness) { wantFailure(t, h.start(t, h.Rubbish), skill.ErrExecutionFailed) }},
-	{"too large a result", func(t *testing.T, h Harness) { wantFailure(t, h.start(t, h.Large), skill.ErrExecutionFailed) }},
+	{"too large a result", func(t *testing.T,
+		h Harness) {
+		wantFailure(t, h.start(t, h.Large), skill.ErrExecutionFailed)
+	}},
 	{"panic", testPanic},
 	{"bad arguments", testArguments},
 	{"timeout", testTimeout},
@@ -47,7 +50,8 @@ func testContract(t *testing.T, h Harness) {
 		return fmt.Sprintf("%q %q %s %+v", s.Name(), s.Description(), s.Parameters(), skill.DetailsOf(s))
 	}
 	config := h.Echo
-	config.Description, config.Version, config.RiskLevel, config.Replay = "Tells 时间 <now>.", "1.2", tool.Read, tool.Keyed
+	config.Description, config.Version, config.RiskLevel, config.Replay = "Tells 时间 <now>.", "1.2", tool.Read,
+		tool.Keyed
 	config.Groups, config.Tools = []string{"a", "b"}, []string{"group:x"}
 	one, two := h.load(t, config), h.load(t, config)
 	if one.Name() != config.Name || one.Description() != config.Description {
@@ -138,7 +142,8 @@ func testArguments(t *testing.T, h Harness) {
 	config.Parameters = skill.ParameterSchema(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	s := h.start(t, config)
 	for _, args := range []string{`{}`, `{"n":"x"}`, `[]`, `{"n":1`, `null`} {
-		if _, err := execute(t, s, t.Context(), args); !errors.Is(err, skill.ErrInvalidParams) || skill.Status(err) != http.StatusBadRequest {
+		if _, err := execute(t, s, t.Context(), args); !errors.Is(err, skill.ErrInvalidParams) ||
+			skill.Status(err) != http.StatusBadRequest {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
@@ -243,7 +248,8 @@ func wantKind(t *testing.T, err, kind error) {
 func wantNoSecret(t *testing.T, text string) {
 	t.Helper()
 	quoted, _ := json.Marshal(Secret)
-	for _, form := range []string{Secret, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(Secret, `"`, `\u0022`)} {
+	for _, form := range []string{Secret, string(quoted[1 : len(quoted)-1]),
+		strings.ReplaceAll(Secret, `"`, `\u0022`)} {
 		if strings.Contains(text, form) {
 			t.Errorf("the secret is shown: %.500s", text)
 		}

@@ -84,7 +84,8 @@ var _ skill.DetailedSkill = (*runner)(nil)
 
 // Execute runs the module once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout,
+		fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
 	defer cancel()
 	select {
 	case r.places <- struct{}{}:

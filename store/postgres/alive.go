@@ -154,10 +154,12 @@ func (p *process) renew(ctx context.Context, db interface {
 	b.Queue(`INSERT INTO replicas (holder, expires) VALUES ($1, clock_timestamp() + $2) ON CONFLICT (holder) DO UPDATE SET expires = excluded.expires`, p.holder, Lease)
 	b.Queue(`DELETE FROM replicas WHERE expires < clock_timestamp() - interval '1 hour'`)
 	if len(doubts) > 0 {
-		b.Queue(`UPDATE inbox SET holder = '' WHERE key = ANY ($1) AND holder = $2 AND state = 'waiting'`, doubts, p.holder)
+		b.Queue(`UPDATE inbox SET holder = '' WHERE key = ANY ($1) AND holder = $2 AND state = 'waiting'`, doubts,
+			p.holder)
 	}
 	unreleased := map[session.Key]int64{}
-	b.Queue(`SELECT session, number FROM claims WHERE holder = $1 AND wanted AND NOT session = ANY ($2)`, p.holder, held).Query(func(rows pgx.Rows) error {
+	b.Queue(`SELECT session, number FROM claims WHERE holder = $1 AND wanted AND NOT session = ANY ($2)`, p.holder,
+		held).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key session.Key
 			var number int64

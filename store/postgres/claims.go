@@ -28,7 +28,9 @@ func (s *Store) Holder() string { return s.process.holder }
 
 // Alive implements [store.Shared].
 func (s *Store) Alive(ctx context.Context) ([]string, error) {
-	return collect(ctx, s.db, pgx.RowTo[string], `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.process.holder)
+	return collect(ctx, s.db, pgx.RowTo[string],
+		`SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`,
+		s.process.holder)
 }
 
 // Left implements [store.Shared].
@@ -66,7 +68,8 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 	for {
 		var number int64
 		err := s.db.read(ctx, func(ctx context.Context) error {
-			return s.db.pool.QueryRow(ctx, `SELECT claim($1, $2, $3)`, c.Session, s.process.holder, c.Item).Scan(&number)
+			return s.db.pool.QueryRow(ctx, `SELECT claim($1, $2, $3)`, c.Session, s.process.holder,
+				c.Item).Scan(&number)
 		})
 		switch {
 		case err != nil:
@@ -104,7 +107,8 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) error {
 // Wanted implements [store.Shared].
 func (s *Store) Wanted(ctx context.Context, key session.Key) (wanted bool, err error) {
 	err = s.db.read(ctx, func(ctx context.Context) error {
-		return s.db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE session = $1 AND wanted)`, key).Scan(&wanted)
+		return s.db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE session = $1 AND wanted)`,
+			key).Scan(&wanted)
 	})
 	return wanted, err
 }

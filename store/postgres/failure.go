@@ -34,7 +34,8 @@ func broken(err error) bool {
 	c := code(err)
 	var network net.Error
 	return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P") || c == "25P03" ||
-		c == "" && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err))
+		c == "" && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+			pgconn.SafeToRetry(err))
 }
 
 // clash reports whether a transaction was undone because of another one.
@@ -54,14 +55,16 @@ func (d *database) explain(err error) error {
 		return store.ErrText
 	}
 	explained := d.advise(err)
-	if !errors.Is(err, context.Canceled) && (code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
+	if !errors.Is(err, context.Canceled) &&
+		(code(err) != "" || broken(err) || errors.Is(err, context.DeadlineExceeded)) {
 		return store.AsAway(explained)
 	}
 	return explained
 }
 
 func (d *database) advise(err error) error {
-	for _, own := range []error{context.Canceled, store.ErrEnded, store.ErrLost, session.ErrNotFound, session.ErrNoFile} {
+	for _, own := range []error{context.Canceled, store.ErrEnded, store.ErrLost, session.ErrNotFound,
+		session.ErrNoFile} {
 		if err == nil || errors.Is(err, own) {
 			return err
 		}
@@ -80,7 +83,8 @@ func (d *database) advise(err error) error {
 	case c == "25006":
 		return fmt.Errorf("database %s: %w; it is read-only: is it a standby?", d.name, err)
 	case c == "42501":
-		return fmt.Errorf("database %s: %w; the user must be allowed to make a schema, or to use the one of etui", d.name, err)
+		return fmt.Errorf("database %s: %w; the user must be allowed to make a schema, or to use the one of etui",
+			d.name, err)
 	case errors.As(err, &connecting):
 		return fmt.Errorf("database %s cannot be reached: %w; is it running?", d.name, cause(connecting))
 	case errors.Is(err, context.DeadlineExceeded):

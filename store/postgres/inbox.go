@@ -34,7 +34,8 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 	err := s.db.read(ctx, func(ctx context.Context) error {
 		rows, err := s.db.pool.Query(ctx, `INSERT INTO inbox (session, author, key, keyed, digest, priority, state, reason, tries, holder, message, accepted)
 			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', 0, $7, $8, now_ms()) ON CONFLICT (key) DO NOTHING RETURNING `+columns,
-			i.Session, clean(i.User), key, i.Key != "" && !strings.HasPrefix(i.Key, store.Passing), i.Digest, i.Priority, i.Holder, string(i.Message))
+			i.Session, clean(i.User), key, i.Key != "" &&
+				!strings.HasPrefix(i.Key, store.Passing), i.Digest, i.Priority, i.Holder, string(i.Message))
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,8 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 		value     any
 		wanted    bool
 	}{
-		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""}, {"state = $%d", f.State, f.State != "" && f.State != store.Waiting && f.State != store.Answered},
+		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""},
+		{"state = $%d", f.State, f.State != "" && f.State != store.Waiting && f.State != store.Answered},
 		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""}, {"id > $%d", f.After, f.After != 0},
 	} {
 		if c.wanted {
@@ -96,14 +98,17 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	if f.After != 0 {
 		order = " ORDER BY id LIMIT $%d"
 	}
-	return collect(ctx, s.db, row.Item[pgx.CollectableRow], query+fmt.Sprintf(order, len(args)+1), append(args, all(f.Limit))...)
+	return collect(ctx, s.db, row.Item[pgx.CollectableRow], query+fmt.Sprintf(order, len(args)+1),
+		append(args, all(f.Limit))...)
 }
 
 // Depth implements [store.Inbox].
 func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
 	var accepted int64
 	err = s.db.read(ctx, func(ctx context.Context) error {
-		return s.db.pool.QueryRow(ctx, `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '`+string(state)+`'`).Scan(&n, &accepted)
+		return s.db.pool.QueryRow(ctx,
+			`SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '`+string(state)+`'`).Scan(&n,
+			&accepted)
 	})
 	if n > 0 {
 		oldest = time.UnixMilli(accepted)

@@ -76,9 +76,11 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 
 // ask asks the process that has claimed a session. It returns the number of the claim, and 0
 // when no other process has one, or not that with the number before.
-func (p *process) ask(ctx context.Context, key session.Key, before int64, answered chan struct{}) (number int64, err error) {
+func (p *process) ask(ctx context.Context, key session.Key, before int64, answered chan struct{}) (number int64,
+	err error) {
 	err = p.db.read(ctx, func(ctx context.Context) error {
-		err := p.db.pool.QueryRow(ctx, `UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3::bigint IN (0, number) RETURNING number`, key, p.holder, before).Scan(&number)
+		err := p.db.pool.QueryRow(ctx,
+			`UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3::bigint IN (0, number) RETURNING number`, key, p.holder, before).Scan(&number)
 		if errors.Is(err, pgx.ErrNoRows) {
 			number, err = 0, nil
 		}

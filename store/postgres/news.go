@@ -113,7 +113,8 @@ func (p *process) untold(key session.Key) (texts []string) {
 	for item, t := range p.told {
 		for (key == "" || t.session == key) && t.wanted && t.sent < len(t.text) {
 			end := min(len(t.text), t.sent+piece)
-			texts = append(texts, fmt.Sprintf("news %d %d %s", item, t.sent, base64.StdEncoding.EncodeToString(t.text[t.sent:end])))
+			texts = append(texts, fmt.Sprintf("news %d %d %s", item, t.sent,
+				base64.StdEncoding.EncodeToString(t.text[t.sent:end])))
 			t.sent = end
 		}
 	}

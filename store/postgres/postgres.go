@@ -126,7 +126,9 @@ func (s *Store) Close() error {
 	s.process.ended.Wait()
 	ctx, done := context.WithTimeout(context.Background(), time.Second) // if it fails, the lease ends by itself
 	defer done()
-	if _, err := s.db.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.process.holder); err != nil {
+	if _, err := s.db.pool.Exec(ctx,
+		`WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`,
+		s.process.holder); err != nil {
 		s.db.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.db.explain(err))
 	}
 	_ = s.sql.Close() // it has no connection of its own

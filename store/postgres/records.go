@@ -39,10 +39,12 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 }
 
 // Change implements [store.Records].
-func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+func (s *Store) Change(ctx context.Context, kind, key string,
+	change func(json.RawMessage) (json.RawMessage, error)) error {
 	return s.db.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		// A record that is not there yet has no row to lock.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(x'65747569'::integer, hashtext($1))`, kind+" "+key); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(x'65747569'::integer, hashtext($1))`,
+			kind+" "+key); err != nil {
 			return err
 		}
 		var value *string

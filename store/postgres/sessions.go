@@ -108,7 +108,9 @@ func add(b *pgx.Batch, step *row.Step, state session.State) {
 		if len(hashes) == 0 {
 			b.Queue(message, args...)
 		} else {
-			b.Queue(`WITH m AS (`+message+` RETURNING id) INSERT INTO message_files SELECT DISTINCT m.id, unnest($7::text[]) FROM m`, append(args, hashes)...)
+			b.Queue(`WITH m AS (`+message+
+				` RETURNING id) INSERT INTO message_files SELECT DISTINCT m.id, unnest($7::text[]) FROM m`,
+				append(args, hashes)...)
 		}
 	}
 }
@@ -122,7 +124,8 @@ func clean(text string) string {
 func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) (list []chat.Message, err error) {
 	err = s.db.read(ctx, func(ctx context.Context) error {
 		list = nil
-		rows, err := s.db.pool.Query(ctx, `SELECT message FROM messages WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3`, key, all(limit), skip)
+		rows, err := s.db.pool.Query(ctx,
+			`SELECT message FROM messages WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3`, key, all(limit), skip)
 		if err != nil {
 			return err
 		}
@@ -188,7 +191,8 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, 
 		AND ($4::text[] IS NULL OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND author = ANY ($4)))
 		AND ($5 OR updated < $6 OR updated = $6 AND key > $7)
 		ORDER BY updated DESC, key LIMIT $8`,
-		session.MaxUsers, f.Key, f.Part, users, f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
+		session.MaxUsers, f.Key, f.Part, users, f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key,
+		all(f.Limit))
 }
 
 // Open implements [session.Store]. Other processes may work on the sessions.
@@ -208,7 +212,8 @@ func (d *database) keys(ctx context.Context, query string, args ...any) ([]sessi
 }
 
 // collect returns the rows of a query, each as one reads it.
-func collect[T any](ctx context.Context, d *database, one pgx.RowToFunc[T], query string, args ...any) (list []T, err error) {
+func collect[T any](ctx context.Context, d *database, one pgx.RowToFunc[T], query string, args ...any) (list []T,
+	err error) {
 	err = d.read(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, query, args...)
 		if err == nil {
@@ -246,7 +251,8 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 		if err := s.process.fenced(ctx, tx, key); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND author = $2 AND state <> 'waiting'`, key, user); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND author = $2 AND state <> 'waiting'`, key,
+			user); err != nil {
 			return err
 		}
 		done, err := tx.Exec(ctx, `DELETE FROM messages WHERE id IN (SELECT id FROM (
@@ -256,7 +262,8 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 			return err
 		}
 		n = int(done.RowsAffected())
-		_, err = tx.Exec(ctx, `UPDATE sessions SET state = $2, skill = $3, sends = $4, open = $5 WHERE key = $1`, key, step.State, clean(state.Skill), state.Limit(session.Sent), step.Open)
+		_, err = tx.Exec(ctx, `UPDATE sessions SET state = $2, skill = $3, sends = $4, open = $5 WHERE key = $1`, key,
+			step.State, clean(state.Skill), state.Limit(session.Sent), step.Open)
 		return err
 	}))
 	return n, err

@@ -81,7 +81,8 @@ func Start() (*Server, error) {
 			return nil, err
 		}
 	}
-	initdb := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", dir+"/data", "-U", "etui", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", dir+"/data", "-U", "etui",
+		"-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: s.as}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), os.RemoveAll(dir))

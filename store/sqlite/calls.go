@@ -84,7 +84,8 @@ func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Record, error
 
 // Decisions implements [audit.Log].
 func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
-	return look(ctx, c, []audit.Decision{}, func(t *trail.Trail) ([]audit.Decision, error) { return t.Decisions(ctx, f) })
+	return look(ctx, c, []audit.Decision{},
+		func(t *trail.Trail) ([]audit.Decision, error) { return t.Decisions(ctx, f) })
 }
 
 // Verify implements [audit.Log].

@@ -56,7 +56,8 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 		column string
 		value  any
 		wanted bool
-	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}, {"id > ", f.After, f.After != 0}} {
+	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""},
+		{"id > ", f.After, f.After != 0}} {
 		if c.wanted {
 			query, args = query+" AND "+c.column+"?", append(args, c.value)
 		}
@@ -80,7 +81,8 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 
 // Depth implements [store.Inbox].
 func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
-	query := `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '` + string(state) + `'` // in these words, for the indexes
+	query := `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '` + string(state) +
+		`'` // in these words, for the indexes
 	var accepted int64
 	if err = s.read.QueryRowContext(ctx, query).Scan(&n, &accepted); err == nil && n > 0 {
 		oldest = time.UnixMilli(accepted)
@@ -116,7 +118,8 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 		result := string(e.Result)
 		var err error
 		if e.Deliver {
-			err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = ?, ended = ? WHERE id = ? AND state NOT IN ('answered', 'done')`, result, time.Now().UnixMilli(), e.ID))
+			err = changed(tx.ExecContext(ctx,
+				`UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = ?, ended = ? WHERE id = ? AND state NOT IN ('answered', 'done')`, result, time.Now().UnixMilli(), e.ID))
 		} else {
 			err = end(ctx, tx, e.ID, `state NOT IN ('answered', 'done')`, &result)
 		}
@@ -139,15 +142,18 @@ func (s *Store) Delivered(ctx context.Context, id int64) error {
 // end ends an item if a condition holds; without a result, it keeps the one that it has. An
 // item with an idempotency key stays for a while, so that its repetition is answered.
 func end(ctx context.Context, tx trail.Tx, id int64, condition string, result *string) error {
-	err := changed(tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ? AND (key IS NULL OR key LIKE '`+store.Passing+`%') AND `+condition, id))
+	err := changed(tx.ExecContext(ctx,
+		`DELETE FROM inbox WHERE id = ? AND (key IS NULL OR key LIKE '`+store.Passing+`%') AND `+condition, id))
 	if !errors.Is(err, store.ErrEnded) {
 		return err
 	}
 	now := time.Now()
-	err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ? AND key IS NOT NULL AND `+condition,
+	err = changed(tx.ExecContext(ctx,
+		`UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ? AND key IS NOT NULL AND `+condition,
 		result, now.UnixMilli(), id))
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ? AND state = 'done'`, now.Add(-store.Kept).UnixMilli())
+		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ? AND state = 'done'`,
+			now.Add(-store.Kept).UnixMilli())
 	}
 	return err
 }

@@ -141,7 +141,8 @@ func (k *cachedMessages) add(number int64, m chat.Message, bytes int) {
 // stored reads the newest messages of a session, at most limit of them and [session.MaxLoad]
 // bytes; 0 means all.
 func stored(ctx context.Context, tx trail.Tx, key session.Key, limit int) (k cachedMessages, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? ORDER BY id DESC`+limited, key, all(limit))
+	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? ORDER BY id DESC`+limited,
+		key, all(limit))
 	if err != nil {
 		return cachedMessages{}, err
 	}
@@ -177,7 +178,8 @@ func (k cachedMessages) with(more cachedMessages) cachedMessages {
 		k.taken = &atomic.Int64{}
 		k.taken.Store(end)
 	}
-	return cachedMessages{append(k.numbers, more.numbers...), append(k.messages, more.messages...), append(k.bytes, more.bytes...), end, k.taken}
+	return cachedMessages{append(k.numbers, more.numbers...), append(k.messages, more.messages...),
+		append(k.bytes, more.bytes...), end, k.taken}
 }
 
 // newest returns the last limit of the messages, at most [session.MaxLoad] bytes of them.

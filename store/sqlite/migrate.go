@@ -74,7 +74,8 @@ func apply(ctx context.Context, tx trail.Tx, files []string) error {
 			return fmt.Errorf("bringing the file to version %d: %w", row.Version(file), err)
 		}
 	}
-	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", application, row.Version(files[len(files)-1])))
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", application,
+		row.Version(files[len(files)-1])))
 	return err
 }
 
@@ -84,7 +85,8 @@ func missing(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, files []string) ([]string, error) {
 	var app, have, tables int
-	found := db.QueryRowContext(ctx, `SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
+	found := db.QueryRowContext(ctx,
+		`SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
 	if err := found.Scan(&app, &have, &tables); err != nil {
 		return nil, err
 	}

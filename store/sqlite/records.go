@@ -46,7 +46,8 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 }
 
 // Change implements [store.Records].
-func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+func (s *Store) Change(ctx context.Context, kind, key string,
+	change func(json.RawMessage) (json.RawMessage, error)) error {
 	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		var value []byte
 		err := tx.QueryRowContext(ctx, `SELECT value FROM records WHERE kind = ? AND key = ?`, kind, key).Scan(&value)

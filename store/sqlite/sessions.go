@@ -113,7 +113,8 @@ func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) (first int
 		if err != nil {
 			break
 		}
-		if _, err = tx.ExecContext(ctx, `INSERT INTO messages (id, session, message) VALUES (?, ?, ?)`, id, step.Key, raw); err == nil {
+		if _, err = tx.ExecContext(ctx, `INSERT INTO messages (id, session, message) VALUES (?, ?, ?)`, id, step.Key,
+			raw); err == nil {
 			err = addFiles(ctx, tx, id, step.Messages[i].Files)
 		}
 		id++
@@ -126,11 +127,13 @@ func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) (first int
 func addFiles(ctx context.Context, tx trail.Tx, message int64, files []chat.File) error {
 	for _, f := range files {
 		if f.Data != nil {
-			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO files (sha256, data) VALUES (?, ?)`, f.SHA256, f.Data); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO files (sha256, data) VALUES (?, ?)`, f.SHA256,
+				f.Data); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO message_files (message, sha256) VALUES (?, ?)`, message, f.SHA256); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO message_files (message, sha256) VALUES (?, ?)`, message,
+			f.SHA256); err != nil {
 			return err
 		}
 	}
@@ -156,7 +159,8 @@ func (s *Store) nextID(ctx context.Context, tx trail.Tx) (int64, error) {
 
 // Messages implements [session.Store].
 func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) ([]chat.Message, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT message FROM messages WHERE session = ? ORDER BY id LIMIT ? OFFSET ?`, key, all(limit), skip)
+	rows, err := s.read.QueryContext(ctx, `SELECT message FROM messages WHERE session = ? ORDER BY id LIMIT ? OFFSET ?`,
+		key, all(limit), skip)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -182,7 +186,8 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, 
 		AND (?4 = 'null' OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND user IN (SELECT value FROM json_each(?4))))
 		AND (?5 OR updated < ?6 OR updated = ?6 AND key > ?7)
 		ORDER BY updated DESC, key LIMIT ?8`,
-		session.MaxUsers, f.Key, f.Part, string(users), f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
+		session.MaxUsers, f.Key, f.Part, string(users), f.After == session.Cursor{}, f.After.Updated.UnixMilli(),
+		f.After.Key, all(f.Limit))
 	return list, s.explain(err)
 }
 
@@ -191,10 +196,12 @@ func summary(rows *sql.Rows) (l session.Summary, err error) {
 	var skill, parent, title sql.NullString
 	var authors, channels []byte
 	var created, updated int64
-	if err := rows.Scan(&l.Key, &skill, &parent, &created, &updated, &l.Messages, &title, &authors, &channels); err != nil {
+	if err := rows.Scan(&l.Key, &skill, &parent, &created, &updated, &l.Messages, &title, &authors,
+		&channels); err != nil {
 		return l, err
 	}
-	l.Skill, l.Parent, l.Created, l.Updated = skill.String, session.Key(parent.String), time.UnixMilli(created), time.UnixMilli(updated)
+	l.Skill, l.Parent, l.Created, l.Updated = skill.String, session.Key(parent.String), time.UnixMilli(created),
+		time.UnixMilli(updated)
 	l.Title = strings.ToValidUTF8(title.String[:min(len(title.String), session.MaxTitle)], "")
 	err = errors.Join(json.Unmarshal(authors, &l.Users), json.Unmarshal(channels, &l.Channels))
 	return l, err
@@ -251,7 +258,8 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 	}
 	n, items := 0, 0
 	err = s.update(ctx, func(tx trail.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`, key, user)
+		result, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`,
+			key, user)
 		if err != nil {
 			return err
 		}
@@ -267,7 +275,8 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 		if n, err = affected(result); err != nil || n == 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE sessions SET state = ?, open = ? WHERE key = ?`, string(saved), state.Open(), key)
+		_, err = tx.ExecContext(ctx, `UPDATE sessions SET state = ?, open = ? WHERE key = ?`, string(saved),
+			state.Open(), key)
 		return err
 	})
 	if err == nil && n+items > 0 {
@@ -314,7 +323,8 @@ func (s *Store) Scrub(ctx context.Context) error {
 	defer cancel()
 	for {
 		var busy, pages, moved int
-		if err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(truncate)").Scan(&busy, &pages, &moved); err != nil {
+		if err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(truncate)").Scan(&busy, &pages,
+			&moved); err != nil {
 			return s.explain(err)
 		}
 		if busy == 0 {

@@ -51,7 +51,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // open opens the database at path with a schema of [migrations].
 func open(ctx context.Context, path, schema string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
+		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE",
+			err)
 	}
 	// SQLite would make the file readable for others.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -82,9 +83,11 @@ func connect(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	// a gateway small: what is read again comes from the system. A log
 	// that grew is cut back to 4 MiB.
 	q := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": append([]string{
-		"busy_timeout(5000)", "synchronous(full)", "foreign_keys(on)", "cache_size(-2000)", "mmap_size(0)", "journal_size_limit(4194304)",
+		"busy_timeout(5000)", "synchronous(full)", "foreign_keys(on)", "cache_size(-2000)", "mmap_size(0)",
+		"journal_size_limit(4194304)",
 	}, pragmas...)}
-	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: q.Encode()}).String())
+	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Opaque: url.PathEscape(path),
+		RawQuery: q.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}

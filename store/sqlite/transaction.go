@@ -37,7 +37,8 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(trail.Tx) erro
 // undo ends a transaction that failed, unless SQLite has done so. A connection of which
 // nobody knows whether it is in a transaction is not used again.
 func undo(c *sql.Conn) {
-	if _, err := c.ExecContext(context.Background(), "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+	if _, err := c.ExecContext(context.Background(), "ROLLBACK"); err != nil &&
+		!strings.Contains(err.Error(), "no transaction is active") {
 		_ = c.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

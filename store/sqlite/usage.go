@@ -38,7 +38,8 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 		return err
 	}
 	return u.file.explain(u.file.update(ctx, func(tx trail.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO turns (time, agent, user, turn) VALUES (?, ?, ?, ?)`, t.Time.UnixMilli(), t.Agent, t.User, string(raw))
+		_, err := tx.ExecContext(ctx, `INSERT INTO turns (time, agent, user, turn) VALUES (?, ?, ?, ?)`,
+			t.Time.UnixMilli(), t.Agent, t.User, string(raw))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE time < ?`, u.limits.oldest())
 		}
@@ -58,7 +59,8 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 
 // List implements [usage.Log].
 func (u *Usage) List(ctx context.Context, f usage.Filter) ([]usage.Turn, error) {
-	list, err := trail.Collect(ctx, u.file.read, trail.JSON[usage.Turn]("a turn"), `SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
+	list, err := trail.Collect(ctx, u.file.read, trail.JSON[usage.Turn]("a turn"),
+		`SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
 		u.limits.oldest(), f.Agent, f.Agent, f.User, f.User, all(f.Limit))
 	slices.Reverse(list)
 	return list, u.file.explain(err)

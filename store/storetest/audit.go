@@ -17,8 +17,11 @@ func TestAudit(t *testing.T, open func(t *testing.T) (log audit.Log, exec func(s
 		log, exec := open(t)
 		for n := range 3 {
 			at := now.Add(time.Duration(n) * time.Second)
-			must(t, log.Add(t.Context(), audit.Record{Time: at, Skill: "weather", User: "ann", Outcome: audit.OK, Arguments: fmt.Sprint(n)}))
-			must(t, log.AddDecisions(t.Context(), audit.Decision{Time: at, Tool: "look\x00", User: []string{"bob", "cid"}[n%2], Channel: "web", Allowed: true, Kind: audit.OK, Arguments: fmt.Sprint(n)}))
+			must(t, log.Add(t.Context(), audit.Record{Time: at, Skill: "weather", User: "ann", Outcome: audit.OK,
+				Arguments: fmt.Sprint(n)}))
+			must(t, log.AddDecisions(t.Context(),
+				audit.Decision{Time: at, Tool: "look\x00", User: []string{"bob", "cid"}[n%2], Channel: "web",
+					Allowed: true, Kind: audit.OK, Arguments: fmt.Sprint(n)}))
 		}
 		return log, exec
 	}
@@ -65,7 +68,8 @@ func TestAudit(t *testing.T, open func(t *testing.T) (log audit.Log, exec func(s
 			t.Fatalf("%+v", v)
 		}
 		list, err := log.Decisions(t.Context(), audit.DecisionFilter{})
-		if err != nil || len(list) != 3 || list[0].User+list[0].Arguments != "" || list[0].Tool != "look\x00" || list[1].User != "cid" {
+		if err != nil || len(list) != 3 || list[0].User+list[0].Arguments != "" || list[0].Tool != "look\x00" ||
+			list[1].User != "cid" {
 			t.Errorf("%+v, %v", list, err)
 		}
 		exec("DELETE FROM audit WHERE number = 4")
@@ -79,17 +83,21 @@ func TestAudit(t *testing.T, open func(t *testing.T) (log audit.Log, exec func(s
 		statements []string
 		number     int64
 	}{
-		"changed":              {[]string{"UPDATE audit SET record = replace(record, 'ann', 'eve') WHERE number = 3"}, 3},
+		"changed": {[]string{"UPDATE audit SET record = replace(record, 'ann', 'eve') WHERE number = 3"},
+			3},
 		"changed as a whole":   {[]string{"UPDATE audit SET record = replace(record, 'ann', 'eve'), who = 'eve' WHERE number = 3"}, 3},
 		"hidden from a search": {[]string{"UPDATE audit SET who = 'eve' WHERE number = 3"}, 3},
 		"removed":              {[]string{"DELETE FROM audit WHERE number = 3"}, 3},
 		"inserted": {[]string{
-			"UPDATE audit SET number = number + 100 WHERE number > 2", "UPDATE audit SET number = number - 99 WHERE number > 100", "UPDATE audit_head SET number = number + 1",
+			"UPDATE audit SET number = number + 100 WHERE number > 2",
+			"UPDATE audit SET number = number - 99 WHERE number > 100", "UPDATE audit_head SET number = number + 1",
 			"INSERT INTO audit SELECT 3, class, time, who, name, outcome, salt, record, hash FROM audit WHERE number = 1",
 		}, 3},
-		"inserted without a hash": {[]string{"DELETE FROM audit WHERE number = 3", "INSERT INTO audit SELECT 3, class, time, who, name, outcome, salt, record, NULL FROM audit WHERE number = 1"}, 3},
+		"inserted without a hash": {[]string{"DELETE FROM audit WHERE number = 3",
+			"INSERT INTO audit SELECT 3, class, time, who, name, outcome, salt, record, NULL FROM audit WHERE number = 1"}, 3},
 		"reordered": {[]string{
-			"UPDATE audit SET number = 99 WHERE number = 3", "UPDATE audit SET number = 3 WHERE number = 5", "UPDATE audit SET number = 5 WHERE number = 99",
+			"UPDATE audit SET number = 99 WHERE number = 3", "UPDATE audit SET number = 3 WHERE number = 5",
+			"UPDATE audit SET number = 5 WHERE number = 99",
 		}, 3},
 		"cut off at the end":       {[]string{"DELETE FROM audit WHERE number > 4"}, 5},
 		"cut off at the beginning": {[]string{"DELETE FROM audit WHERE number < 4"}, 4},

@@ -58,7 +58,8 @@ func mailbox(t *testing.T, s store.Store) {
 	if first >= other || other >= second {
 		t.Errorf("IDs do not rise: %d, %d, %d", first, other, second)
 	}
-	if got, want := ids(t, s, store.ItemFilter{Session: "a", State: store.Waiting}), []int64{first, second, clock}; !slices.Equal(got, want) {
+	if got, want := ids(t, s, store.ItemFilter{Session: "a", State: store.Waiting}),
+		[]int64{first, second, clock}; !slices.Equal(got, want) {
 		t.Errorf("the mailbox is %d, want %d", got, want)
 	}
 	if got := ids(t, s, store.ItemFilter{Session: "a", Limit: 1}); !slices.Equal(got, []int64{first}) {
@@ -72,7 +73,8 @@ func mailbox(t *testing.T, s store.Store) {
 func acceptedOnce(t *testing.T, s store.Store) {
 	first := accept(t, s, store.Item{Session: "a", User: "ann", Key: "k", Digest: "1"})
 	for _, digest := range []string{"1", "2"} {
-		again, fresh, err := s.Accept(t.Context(), store.Item{Session: "b", Key: "k", Digest: digest, Message: []byte(`{}`)})
+		again, fresh, err := s.Accept(t.Context(),
+			store.Item{Session: "b", Key: "k", Digest: digest, Message: []byte(`{}`)})
 		must(t, err)
 		if fresh || again.ID != first.ID || again.Digest != "1" || again.Session != "a" || again.User != "ann" {
 			t.Errorf("digest %s: %+v, new: %v", digest, again, fresh)
@@ -85,7 +87,8 @@ func acceptedOnce(t *testing.T, s store.Store) {
 	passing := store.Item{Session: "a", Key: store.Passing + "p", Digest: "1"}
 	second := accept(t, s, passing)
 	passing.Message = []byte(`{}`)
-	if again, fresh, err := s.Accept(t.Context(), passing); err != nil || fresh || again.ID != second.ID || again.Key != passing.Key {
+	if again, fresh, err := s.Accept(t.Context(), passing); err != nil || fresh || again.ID != second.ID ||
+		again.Key != passing.Key {
 		t.Errorf("a passing key: %+v, new: %v, %v", again, fresh, err)
 	}
 	must(t, s.Finish(t.Context(), store.End{ID: second.ID, Result: []byte(`{}`)}))
@@ -100,7 +103,9 @@ func acceptedOnce(t *testing.T, s store.Store) {
 func ends(t *testing.T, s store.Store) {
 	keyed, plain := accept(t, s, store.Item{Session: "a", Key: "k"}), accept(t, s, store.Item{Session: "a"})
 	for _, i := range []store.Item{keyed, plain} {
-		end := store.End{ID: i.ID, Result: []byte(`{"done":1}`), Session: "a", State: session.State{Skill: fmt.Sprint(i.ID)}, Messages: []chat.Message{{Role: chat.Assistant, Text: "bye"}}}
+		end := store.End{ID: i.ID, Result: []byte(`{"done":1}`), Session: "a",
+			State:    session.State{Skill: fmt.Sprint(i.ID)},
+			Messages: []chat.Message{{Role: chat.Assistant, Text: "bye"}}}
 		must(t, s.Finish(t.Context(), end))
 		if err := s.Finish(t.Context(), end); !errors.Is(err, store.ErrEnded) {
 			t.Errorf("finished twice: %v", err)
@@ -119,7 +124,8 @@ func ends(t *testing.T, s store.Store) {
 	if len(list) != 1 {
 		t.Fatalf("the inbox has %d items, want the one with a key: %+v", len(list), list)
 	}
-	if i := list[0]; i.ID != keyed.ID || i.State != store.Done || string(i.Result) != `{"done":1}` || len(i.Message) != 0 || i.Ended.IsZero() {
+	if i := list[0]; i.ID != keyed.ID || i.State != store.Done || string(i.Result) != `{"done":1}` ||
+		len(i.Message) != 0 || i.Ended.IsZero() {
 		t.Errorf("the item is %+v", i)
 	}
 	// An item can end without a step.
@@ -133,7 +139,8 @@ func outbox(t *testing.T, s store.Store) {
 	keyed, plain := accept(t, s, store.Item{Session: "a", Key: "k"}), accept(t, s, store.Item{Session: "a"})
 	waits := accept(t, s, store.Item{Session: "a"})
 	for _, i := range []store.Item{keyed, plain} {
-		end := store.End{ID: i.ID, Result: []byte(`{"reply":1}`), Deliver: true, Session: "a", Messages: []chat.Message{{Role: chat.Assistant, Text: "bye"}}}
+		end := store.End{ID: i.ID, Result: []byte(`{"reply":1}`), Deliver: true, Session: "a",
+			Messages: []chat.Message{{Role: chat.Assistant, Text: "bye"}}}
 		must(t, s.Finish(t.Context(), end))
 		if err := s.Finish(t.Context(), end); !errors.Is(err, store.ErrEnded) {
 			t.Errorf("finished twice: %v", err)
@@ -151,11 +158,13 @@ func outbox(t *testing.T, s store.Store) {
 	}
 	list, err = s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID - 1})
 	must(t, err)
-	if later, err := s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID}); err != nil || len(list) != 2 || len(later) != 1 || later[0].ID != plain.ID {
+	if later, err := s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID}); err != nil ||
+		len(list) != 2 || len(later) != 1 || later[0].ID != plain.ID {
 		t.Fatalf("after an ID: %+v and %+v, %v", list, later, err)
 	}
 	for _, i := range list {
-		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || i.Ended.IsZero() {
+		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 ||
+			i.Reason != "the platform is away" || i.Ended.IsZero() {
 			t.Errorf("the item is %+v", i)
 		}
 		must(t, s.Delivered(t.Context(), i.ID))
@@ -173,12 +182,14 @@ func outbox(t *testing.T, s store.Store) {
 	if err := s.Delivered(t.Context(), waits.ID); !errors.Is(err, store.ErrEnded) {
 		t.Errorf("delivered without a reply: %v", err)
 	}
-	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID, keyed.ID}) && !slices.Equal(got, []int64{keyed.ID, waits.ID}) {
+	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID, keyed.ID}) &&
+		!slices.Equal(got, []int64{keyed.ID, waits.ID}) {
 		t.Errorf("left: %d", got)
 	}
 	list, err = s.Items(t.Context(), store.ItemFilter{ID: keyed.ID})
 	must(t, err)
-	if len(list) != 1 || list[0].State != store.Done || len(list[0].Message) != 0 || string(list[0].Result) != `{"reply":1}` || list[0].Ended.IsZero() {
+	if len(list) != 1 || list[0].State != store.Done || len(list[0].Message) != 0 ||
+		string(list[0].Result) != `{"reply":1}` || list[0].Ended.IsZero() {
 		t.Errorf("delivered: %+v", list)
 	}
 }
@@ -262,9 +273,12 @@ func manySenders(t *testing.T, s store.Store) {
 		all.Go(func() {
 			key := session.Key(fmt.Sprint(n))
 			for j := range each {
-				i, _, err := s.Accept(context.Background(), store.Item{Session: key, Key: fmt.Sprint(n, "/", j/2*2), Message: []byte(`{}`)})
+				i, _, err := s.Accept(context.Background(),
+					store.Item{Session: key, Key: fmt.Sprint(n, "/", j/2*2), Message: []byte(`{}`)})
 				if err == nil && j%2 == 1 {
-					err = s.Finish(context.Background(), store.End{ID: i.ID, Session: key, Messages: []chat.Message{{Role: chat.User, Text: fmt.Sprint(j)}}})
+					err = s.Finish(context.Background(),
+						store.End{ID: i.ID, Session: key,
+							Messages: []chat.Message{{Role: chat.User, Text: fmt.Sprint(j)}}})
 				}
 				errs[n] = errors.Join(errs[n], err)
 			}

@@ -33,7 +33,8 @@ func memories(t *testing.T, s store.Store) {
 		must(t, a.Note(ctx, "people/ann", now.AddDate(0, 0, day), "met"))
 	}
 	p := load(b, "people/ann")
-	if p.LongTerm != "likes \"tea\" \x00 茶\n" || len(p.Notes) != 2 || p.Notes[1] != (memory.Note{Day: "2026-03-01", Text: "- 12:00 met\n"}) {
+	if p.LongTerm != "likes \"tea\" \x00 茶\n" || len(p.Notes) != 2 ||
+		p.Notes[1] != (memory.Note{Day: "2026-03-01", Text: "- 12:00 met\n"}) {
 		t.Errorf("the other process remembers %+v", p)
 	}
 	same, err := b.Load(now, "people/ann")
@@ -55,7 +56,8 @@ func memories(t *testing.T, s store.Store) {
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
-			_, err := []*memory.Store{a, b}[n%2].Change(ctx, "people/bob", memory.Change{New: fmt.Sprintf("fact %d.", n)})
+			_, err := []*memory.Store{a, b}[n%2].Change(ctx, "people/bob",
+				memory.Change{New: fmt.Sprintf("fact %d.", n)})
 			must(t, err)
 		})
 	}
@@ -66,7 +68,8 @@ func memories(t *testing.T, s store.Store) {
 	base := load(a, "people/ann").LongTerm
 	_, err = b.Change(ctx, "people/ann", memory.Change{New: "has a dog"})
 	must(t, err)
-	if text, err := a.StoreEdit(ctx, "people/ann", base, "likes coffee\n"); err != nil || text != "likes coffee\nhas a dog\n" {
+	if text, err := a.StoreEdit(ctx, "people/ann", base, "likes coffee\n"); err != nil ||
+		text != "likes coffee\nhas a dog\n" {
 		t.Errorf("edited: %q, %v", text, err)
 	}
 	if _, err := a.Change(ctx, "people/ann", memory.Change{New: strings.Repeat("x", memory.MaxEntry)}); err != nil {
@@ -83,7 +86,8 @@ func memories(t *testing.T, s store.Store) {
 			t.Errorf("forgetting: %v, %v, want %v", found, err, there)
 		}
 	}
-	if notes, err := a.Notes("people/ann", 400); err != nil || len(notes) != 0 || load(a, "people/ann").LongTerm != "" || load(a, "people/bob").LongTerm == "" {
+	if notes, err := a.Notes("people/ann", 400); err != nil || len(notes) != 0 ||
+		load(a, "people/ann").LongTerm != "" || load(a, "people/bob").LongTerm == "" {
 		t.Errorf("after forgetting there is %+v, %v", notes, err)
 	}
 }

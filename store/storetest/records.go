@@ -14,7 +14,8 @@ import (
 
 // records is the part of the suite about [store.Records].
 func records(t *testing.T, s store.Store) {
-	for _, r := range []struct{ kind, key, value string }{{"task", "b", `1`}, {"task", "a", `{"x":[1]}`}, {"other", "a", `2`}, {"task", "b", `"new"`}} {
+	for _, r := range []struct{ kind, key, value string }{{"task", "b", `1`}, {"task", "a", `{"x":[1]}`},
+		{"other", "a", `2`}, {"task", "b", `"new"`}} {
 		must(t, s.Put(t.Context(), r.kind, r.key, []byte(r.value)))
 	}
 	want := func(kind, want string) {

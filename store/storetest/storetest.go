@@ -75,17 +75,23 @@ func load(t *testing.T, store session.Store, key session.Key, limit int) session
 
 func everything(t *testing.T, store session.Store) {
 	want := []chat.Message{
-		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"}, Why: []byte(`{"tools":2,"sent":[{"tool":"a","score":1.25}]}`), Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
+		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"},
+			Why:  []byte(`{"tools":2,"sent":[{"tool":"a","score":1.25}]}`),
+			Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
 		{
 			Role: chat.Assistant, Text: "one moment", State: []byte(`{"reasoning_content":"r"}`), StateOf: "m",
-			Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`), Client: true, State: []byte(`{"extra_content":{"s":"c2ln"}}`)}},
+			Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`), Client: true,
+				State: []byte(`{"extra_content":{"s":"c2ln"}}`)}},
 		},
-		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Tools: []string{"a"}, Failed: true, Pending: true, View: &chat.View{
-			Text: "t", Data: []byte(`[1]`), Error: "e", Files: []chat.File{{Name: "f", MediaType: "text/plain", Data: []byte{0, 255}}},
-		}}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Tools: []string{"a"}, Failed: true,
+			Pending: true, View: &chat.View{
+				Text: "t", Data: []byte(`[1]`), Error: "e",
+				Files: []chat.File{{Name: "f", MediaType: "text/plain", Data: []byte{0, 255}}},
+			}}},
 	}
 	state := session.State{Skill: "s", Declared: []string{"a"}, Directory: "a: 目录\nb", Front: session.Front{
-		Mode: "m", Model: "o", Strategy: "full", Skill: "s", Tools: "1", System: "2", First: "3", Used: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
+		Mode: "m", Model: "o", Strategy: "full", Skill: "s", Tools: "1", System: "2", First: "3",
+		Used: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
 	}}
 	must(t, store.Append(t.Context(), "k", state, want...))
 	got := load(t, store, "k", 0)
@@ -99,7 +105,8 @@ func everything(t *testing.T, store session.Store) {
 
 func arguments(t *testing.T, store session.Store) {
 	var calls []chat.Call
-	for i, args := range []string{`{"x":1}`, `{ "x": 1,\n "a": "<b> & 你好" }`, `{"broken": "`, `"text"`, `not JSON`, `{"n":1.0, "n":2e3}`, ` {} `} {
+	for i, args := range []string{`{"x":1}`, `{ "x": 1,\n "a": "<b> & 你好" }`, `{"broken": "`, `"text"`, `not JSON`,
+		`{"n":1.0, "n":2e3}`, ` {} `} {
 		calls = append(calls, chat.Call{ID: fmt.Sprint(i), Name: "a", Arguments: []byte(args)})
 	}
 	must(t, store.Append(t.Context(), "k", session.State{}, chat.Message{Role: chat.Assistant, Calls: calls}))
@@ -116,7 +123,8 @@ func arguments(t *testing.T, store session.Store) {
 
 func files(t *testing.T, store session.Store) {
 	file := func(name, data string) chat.File {
-		return chat.File{Name: name, MediaType: "image/png", Data: []byte(data), Size: len(data), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(data)))}
+		return chat.File{Name: name, MediaType: "image/png", Data: []byte(data), Size: len(data),
+			SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(data)))}
 	}
 	said := func(user string, files ...chat.File) chat.Message {
 		return chat.Message{Role: chat.User, User: user, Text: "look", Files: files}
@@ -193,7 +201,8 @@ func newest(t *testing.T, store session.Store) {
 func longMessages(t *testing.T, store session.Store) {
 	text := strings.Repeat("x", 1<<20)
 	for i := range 20 {
-		must(t, store.Append(t.Context(), "k", session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprintf("%02d%s", i, text)}))
+		must(t, store.Append(t.Context(), "k", session.State{},
+			chat.Message{Role: chat.User, Text: fmt.Sprintf("%02d%s", i, text)}))
 	}
 	for range 2 { // once from the store, once from what it keeps in memory
 		got := load(t, store, "k", 2000).Messages
@@ -206,10 +215,12 @@ func longMessages(t *testing.T, store session.Store) {
 		t.Errorf("after another one, %d are loaded; want the newest 15", len(got))
 	}
 	// Messages that do not fit any more between two loads leave no gap.
-	must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: "first"}, chat.Message{Role: chat.User, Text: "second"}))
+	must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: "first"},
+		chat.Message{Role: chat.User, Text: "second"}))
 	load(t, store, "g", 2)
 	for range 3 {
-		must(t, store.Append(t.Context(), "g", session.State{}, chat.Message{Role: chat.User, Text: strings.Repeat(text, 6)}))
+		must(t, store.Append(t.Context(), "g", session.State{},
+			chat.Message{Role: chat.User, Text: strings.Repeat(text, 6)}))
 	}
 	if got := load(t, store, "g", 4).Messages; len(got) != 2 || got[0].Text == "second" {
 		t.Errorf("%d messages are loaded, the first with %.6q; want the last two of 6 MiB", len(got), got[0].Text)
@@ -227,11 +238,13 @@ func orphans(t *testing.T, store session.Store) {
 	}
 	must(t, store.Append(t.Context(), "k", session.State{},
 		chat.Message{Role: chat.User, Text: "question"},
-		chat.Message{Role: chat.Assistant, Text: "calls", Calls: []chat.Call{{ID: "1", Name: "a"}, {ID: "2", Name: "a"}}},
+		chat.Message{Role: chat.Assistant, Text: "calls",
+			Calls: []chat.Call{{ID: "1", Name: "a"}, {ID: "2", Name: "a"}}},
 		result("1"), result("2"),
 		chat.Message{Role: chat.Assistant, Text: "answer"}))
 	for limit, want := range map[int]string{
-		1: "answer", 2: "answer", 3: "answer", 4: "calls result1 result2 answer", 5: "question calls result1 result2 answer", 0: "question calls result1 result2 answer",
+		1: "answer", 2: "answer", 3: "answer", 4: "calls result1 result2 answer",
+		5: "question calls result1 result2 answer", 0: "question calls result1 result2 answer",
 	} {
 		if got := texts(load(t, store, "k", limit).Messages); got != want {
 			t.Errorf("limit %d: got %q, want %q", limit, got, want)
@@ -249,7 +262,8 @@ func state(t *testing.T, store session.Store) {
 
 func list(t *testing.T, store session.Store) {
 	for _, key := range []session.Key{"a", "b"} {
-		must(t, store.Append(t.Context(), key, session.State{Skill: "s" + string(key)}, chat.Message{Role: chat.User, Text: "hi"}, chat.Message{Role: chat.Assistant, Text: "ho"}))
+		must(t, store.Append(t.Context(), key, session.State{Skill: "s" + string(key)},
+			chat.Message{Role: chat.User, Text: "hi"}, chat.Message{Role: chat.Assistant, Text: "ho"}))
 	}
 	all, err := store.List(t.Context(), session.Filter{})
 	must(t, err)
@@ -262,7 +276,8 @@ func list(t *testing.T, store session.Store) {
 		t.Errorf("List with limit 1 = %+v", one)
 	}
 	must(t, store.Append(t.Context(), "sub", session.State{Parent: "a"}))
-	if subs, err := store.List(t.Context(), session.Filter{Key: "sub"}); err != nil || len(subs) != 1 || subs[0].Parent != "a" || all[0].Parent != "" {
+	if subs, err := store.List(t.Context(), session.Filter{Key: "sub"}); err != nil || len(subs) != 1 ||
+		subs[0].Parent != "a" || all[0].Parent != "" {
 		t.Errorf("the parent is missing in %+v, %v", subs, err)
 	}
 	must(t, store.Delete(t.Context(), "a"))
@@ -318,15 +333,19 @@ func openSessions(t *testing.T, store session.Store) {
 
 func asking(t *testing.T, store session.Store) {
 	waits := func(id string, what session.AwaitKind) session.State {
-		return session.State{Turn: session.Turn{ID: "t", Request: []byte(`{"text":"\"for\":\"approval\""}`)}, Awaits: []session.Await{{Call: "1", Tool: "act", For: what, ID: id}}}
+		return session.State{Turn: session.Turn{ID: "t", Request: []byte(`{"text":"\"for\":\"approval\""}`)},
+			Awaits: []session.Await{{Call: "1", Tool: "act", For: what, ID: id}}}
 	}
 	for _, s := range []struct {
 		key   session.Key
 		state session.State
-	}{{"b", waits("bbbbbb", session.Approval)}, {"turn", session.State{Turn: waits("", "").Turn}}, {"outcome", waits("cccccc", session.Outcome)}, {"a", waits("aaaaaa", session.Approval)}, {"answered", waits("dddddd", session.Approval)}, {"answered", session.State{}}} {
+	}{{"b", waits("bbbbbb", session.Approval)}, {"turn", session.State{Turn: waits("", "").Turn}},
+		{"outcome", waits("cccccc", session.Outcome)}, {"a", waits("aaaaaa", session.Approval)},
+		{"answered", waits("dddddd", session.Approval)}, {"answered", session.State{}}} {
 		must(t, store.Append(t.Context(), s.key, s.state, chat.Message{Role: chat.User, Text: "go"}))
 	}
-	for id, want := range map[string][]session.Key{"": {"b", "a"}, "aaaaaa": {"a"}, "cccccc": nil, "dddddd": nil, "aaa": nil, "%": nil, `"`: nil} {
+	for id, want := range map[string][]session.Key{"": {"b", "a"}, "aaaaaa": {"a"}, "cccccc": nil, "dddddd": nil,
+		"aaa": nil, "%": nil, `"`: nil} {
 		if keys, err := store.Asking(t.Context(), id); err != nil || !slices.Equal(keys, want) {
 			t.Errorf("Asking(%q) = %q, %v, want %q", id, keys, err, want)
 		}
@@ -339,8 +358,10 @@ func asking(t *testing.T, store session.Store) {
 
 func sent(t *testing.T, store session.Store) {
 	for i := range 5 {
-		must(t, store.Append(t.Context(), "k", session.State{Sent: 3}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
-		must(t, store.Append(t.Context(), "uncounted", session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
+		must(t, store.Append(t.Context(), "k", session.State{Sent: 3},
+			chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
+		must(t, store.Append(t.Context(), "uncounted", session.State{},
+			chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
 	}
 	for key, want := range map[session.Key]string{"k": "2 3 4", "uncounted": "0 1 2 3 4"} {
 		if got := texts(load(t, store, key, session.Sent).Messages); got != want {
@@ -355,7 +376,8 @@ func longKey(t *testing.T, store session.Store) {
 	if got := load(t, store, longest, 0); got.Skill != "s" {
 		t.Errorf("a key of 512 bytes: %+v", got)
 	}
-	if err := store.Append(t.Context(), longest+"k", session.State{}); err == nil || !strings.Contains(err.Error(), "512") {
+	if err := store.Append(t.Context(), longest+"k", session.State{}); err == nil ||
+		!strings.Contains(err.Error(), "512") {
 		t.Errorf("a key of 513 bytes: %v, want an error that says how many are allowed", err)
 	}
 	got, err := store.List(t.Context(), session.Filter{})
@@ -385,7 +407,8 @@ func many(t *testing.T, store session.Store) {
 			own := session.Key(fmt.Sprint("own", w))
 			for i := range each {
 				m := chat.Message{Role: chat.User, Text: fmt.Sprintf("%d.%d", w, i)}
-				if err := errors.Join(store.Append(t.Context(), own, session.State{}, m), store.Append(t.Context(), "shared", session.State{}, m)); err != nil {
+				if err := errors.Join(store.Append(t.Context(), own, session.State{}, m),
+					store.Append(t.Context(), "shared", session.State{}, m)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -436,7 +459,8 @@ func agree(t *testing.T, store session.Store) {
 }
 
 func own(t *testing.T, store session.Store) {
-	must(t, store.Append(t.Context(), "k", session.State{Declared: []string{"x"}}, chat.Message{Role: chat.User, Text: "a"}))
+	must(t, store.Append(t.Context(), "k", session.State{Declared: []string{"x"}},
+		chat.Message{Role: chat.User, Text: "a"}))
 	s := load(t, store, "k", 0)
 	s.Declared[0], s.Messages[0].Text = "changed", "changed"
 	if again := load(t, store, "k", 0); again.Declared[0] != "x" || again.Messages[0].Text != "a" {
@@ -518,7 +542,8 @@ func pages(t *testing.T, store session.Store) {
 
 func summaries(t *testing.T, store session.Store) {
 	must(t, store.Append(t.Context(), "k", session.State{},
-		chat.Message{Role: chat.User, Note: "an outcome"}, from("bob", "你好 "+strings.Repeat("x", 1000)), chat.Message{Role: chat.Assistant, Text: "answer", User: "no"},
+		chat.Message{Role: chat.User, Note: "an outcome"}, from("bob", "你好 "+strings.Repeat("x", 1000)),
+		chat.Message{Role: chat.Assistant, Text: "answer", User: "no"},
 		chat.Message{Role: chat.User, Text: "b", User: "ann", Channel: "cli"}, from("bob", "c")))
 	for i := range 30 {
 		must(t, store.Append(t.Context(), "many", session.State{}, from(fmt.Sprintf("u%02d", i), "x")))
@@ -570,11 +595,14 @@ func erase(t *testing.T, store session.Store) {
 	answer := func(text string) []chat.Message {
 		return []chat.Message{
 			{Role: chat.Assistant, Text: text + "-calls", Calls: []chat.Call{{ID: text, Name: "a"}}},
-			{Role: chat.Tool, Text: text + "-result", Result: &chat.Result{CallID: text}}, {Role: chat.Assistant, Text: text + "-reply"},
+			{Role: chat.Tool, Text: text + "-result", Result: &chat.Result{CallID: text}},
+			{Role: chat.Assistant, Text: text + "-reply"},
 		}
 	}
-	for _, m := range []chat.Message{from("ann", "a1"), from("bob", "b1"), from("ann", "a2"), from("", "n1"), from("annette", "o1")} {
-		must(t, store.Append(t.Context(), "k", session.State{Skill: "before"}, append([]chat.Message{m}, answer(m.Text)...)...))
+	for _, m := range []chat.Message{from("ann", "a1"), from("bob", "b1"), from("ann", "a2"), from("", "n1"),
+		from("annette", "o1")} {
+		must(t, store.Append(t.Context(), "k", session.State{Skill: "before"},
+			append([]chat.Message{m}, answer(m.Text)...)...))
 	}
 	before := listed(t, store, session.Filter{Users: []string{"ann"}})
 	n, err := store.Erase(t.Context(), "k", session.State{Skill: "after", Turn: session.Turn{ID: "t"}}, "ann")
@@ -583,7 +611,8 @@ func erase(t *testing.T, store session.Store) {
 		t.Errorf("%d messages were removed, want 8", n)
 	}
 	s := load(t, store, "k", 0)
-	if got, want := texts(s.Messages), "b1 b1-calls b1-result b1-reply n1 n1-calls n1-result n1-reply o1 o1-calls o1-result o1-reply"; got != want {
+	if got, want := texts(s.Messages),
+		"b1 b1-calls b1-result b1-reply n1 n1-calls n1-result n1-reply o1 o1-calls o1-result o1-reply"; got != want {
 		t.Errorf("left is %q, want %q", got, want)
 	}
 	if s.Skill != "after" {

@@ -10,15 +10,21 @@ import (
 // kinds are the types of JSON Schema by the words that people write for them. An empty type allows
 // every value.
 var kinds = map[string]string{
-	"string": "string", "str": "string", "text": "string", "date": "string", "datetime": "string", "date-time": "string", "uuid": "string",
-	"uri": "string", "url": "string", "email": "string", "char": "string", "byte": "string", "bytes": "string", "binary": "string",
-	"enum": "", "any": "", "mixed": "", "unknown": "", "json": "", "file": "string", "path": "string", "password": "string",
-	"integer": "integer", "int": "integer", "int32": "integer", "int64": "integer", "uint": "integer", "uint32": "integer",
+	"string": "string", "str": "string", "text": "string", "date": "string", "datetime": "string",
+	"date-time": "string", "uuid": "string",
+	"uri": "string", "url": "string", "email": "string", "char": "string", "byte": "string", "bytes": "string",
+	"binary": "string",
+	"enum":   "", "any": "", "mixed": "", "unknown": "", "json": "", "file": "string", "path": "string",
+	"password": "string",
+	"integer":  "integer", "int": "integer", "int32": "integer", "int64": "integer", "uint": "integer",
+	"uint32": "integer",
 	"uint64": "integer", "long": "integer", "short": "integer", "bigint": "integer",
-	"number": "number", "float": "number", "double": "number", "decimal": "number", "numeric": "number", "float32": "number", "float64": "number",
+	"number": "number", "float": "number", "double": "number", "decimal": "number", "numeric": "number",
+	"float32": "number", "float64": "number",
 	"boolean": "boolean", "bool": "boolean",
 	"array": "array", "list": "array", "tuple": "array", "set": "array", "sequence": "array",
-	"object": "object", "dict": "object", "dictionary": "object", "map": "object", "struct": "object", "record": "object", "hash": "object",
+	"object": "object", "dict": "object", "dictionary": "object", "map": "object", "struct": "object",
+	"record": "object", "hash": "object",
 	"null": "null", "none": "null", "nil": "null", "undefined": "null", "void": "null",
 }
 

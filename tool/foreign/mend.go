@@ -96,7 +96,8 @@ func (m *mender) object(schema any) map[string]any {
 	}
 	switch v := copied.(type) {
 	case map[string]any:
-		if len(v) > 0 && !slices.ContainsFunc(rootWords, func(word string) bool { _, ok := v[word]; return ok }) && parameters(v) {
+		if len(v) > 0 && !slices.ContainsFunc(rootWords, func(word string) bool { _, ok := v[word]; return ok }) &&
+			parameters(v) {
 			m.say("the schema was a list of parameters")
 			return map[string]any{"type": "object", "properties": v}
 		}
@@ -132,7 +133,8 @@ func (m *mender) sayType(kind any) {
 
 // rootWords are words whose values are objects in a schema, too.
 var rootWords = []string{
-	"properties", "patternProperties", "additionalProperties", "$defs", "definitions", "dependentSchemas", "dependencies",
+	"properties", "patternProperties", "additionalProperties", "$defs", "definitions", "dependentSchemas",
+	"dependencies",
 	"dependentRequired", "propertyNames", "not", "if", "items",
 }
 
@@ -235,9 +237,11 @@ type word func(m *mender, s map[string]any, v any, depth int) any
 // wordOf returns what mends a word of JSON Schema; nil for words that are kept as they are.
 func wordOf(key string) word {
 	switch key {
-	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions", "$comment",
+	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions",
+		"$comment",
 		// These are mended together with others.
-		"$ref", "$dynamicRef", "$recursiveRef", "type", "nullable", "required", "items", "additionalItems", "prefixItems", "dependencies":
+		"$ref", "$dynamicRef", "$recursiveRef", "type", "nullable", "required", "items", "additionalItems",
+		"prefixItems", "dependencies":
 		return drop
 	case "id":
 		return dropText
@@ -259,7 +263,8 @@ func wordOf(key string) word {
 		return number
 	case "multipleOf":
 		return positive
-	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains",
+		"maxContains":
 		return count
 	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
 		return flag

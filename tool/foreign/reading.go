@@ -42,7 +42,8 @@ func Reading(mended json.RawMessage) (reading json.RawMessage, spellings map[str
 				notes = append(notes, "a part that refers to itself was written out for models a few times; arguments are checked against all")
 			}
 			if len(r.spellings) > 0 {
-				notes = append(notes, "names of properties that not every model accepts have others for models: "+spelled(r.spellings))
+				notes = append(notes, "names of properties that not every model accepts have others for models: "+
+					spelled(r.spellings))
 			}
 			return reading, r.spellings, notes
 		}
@@ -115,7 +116,8 @@ func (r *reader) schema(v any, depth int) map[string]any {
 		}
 	}
 	if depth >= r.lengths.depth {
-		for _, key := range []string{"required", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"} {
+		for _, key := range []string{"required", "anyOf", "oneOf", "allOf", "not", "if", "then", "else",
+			"dependentRequired"} {
 			delete(out, key)
 		}
 	}
@@ -167,7 +169,8 @@ func (r *reader) word(key string, v any, depth int) any {
 			out[i] = r.schema(list[i], depth+1)
 		}
 		return out
-	case "items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames", "not", "if", "then", "else":
+	case "items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames",
+		"not", "if", "then", "else":
 		if truth, ok := v.(bool); ok {
 			return truth
 		}
@@ -303,6 +306,7 @@ func (r *reader) shorten(out map[string]any) {
 		}
 	}
 	if room < 0 {
-		out["required"] = slices.DeleteFunc(required, func(v any) bool { name, _ := v.(string); return named[name] == nil })
+		out["required"] = slices.DeleteFunc(required,
+			func(v any) bool { name, _ := v.(string); return named[name] == nil })
 	}
 }

@@ -158,7 +158,8 @@ func Read(args json.RawMessage, into any) error {
 	return fmt.Errorf("%s: %s is needed, not %s", name, wanted(wrong.GoType), got)
 }
 
-var names = map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a text", '0': "a number", '{': "an object", '[': "an array"}
+var names = map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a text", '0': "a number",
+	'{': "an object", '[': "an array"}
 
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
@@ -184,11 +185,16 @@ var options = jsonv2.JoinOptions(
 	jsonv1.MatchCaseSensitiveDelimiter(false),
 	jsontext.EscapeForHTML(false),
 	jsontext.EscapeForJS(false),
-	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readDuration), jsonv2.UnmarshalFromFunc(readValue))),
+	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readDuration),
+		jsonv2.UnmarshalFromFunc(readValue))),
 	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
-		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return e.WriteToken(jsontext.String(d.String())) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder,
+			d time.Duration) error {
+			return e.WriteToken(jsontext.String(d.String()))
+		}),
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, v any) error {
-			if x := reflect.Indirect(reflect.ValueOf(v)); x.CanFloat() && (math.IsNaN(x.Float()) || math.IsInf(x.Float(), 0)) {
+			if x := reflect.Indirect(reflect.ValueOf(v)); x.CanFloat() &&
+				(math.IsNaN(x.Float()) || math.IsInf(x.Float(), 0)) {
 				return e.WriteToken(jsontext.Null)
 			}
 			return jsonv2.SkipFunc

@@ -121,8 +121,10 @@ func (r *release) name(rest string) string {
 // build compiles etui, and returns the program's path.
 func (r *release) build(goos, arch string) (string, error) {
 	program := filepath.Join(r.work, goos+"_"+arch, "etui")
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.stamp="+r.version, "-o", program, "./cmd/etui")
-	c.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X main.stamp="+r.version, "-o", program, "./cmd/etui")
+	c.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1",
+		"GOARM64=v8.0", "GOEXPERIMENT=")
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("building for %s/%s: %w", goos, arch, err)
@@ -140,7 +142,8 @@ func (r *release) makeExtras() error {
 	if err := os.Mkdir(r.extras, 0o755); err != nil {
 		return err
 	}
-	for name, args := range map[string][]string{"etui.1": {"man"}, "etui.bash": {"completion", "bash"}, "_etui": {"completion", "zsh"}, "etui.fish": {"completion", "fish"}} {
+	for name, args := range map[string][]string{"etui.1": {"man"}, "etui.bash": {"completion", "bash"},
+		"_etui": {"completion", "zsh"}, "etui.fish": {"completion", "fish"}} {
 		c := exec.Command(program, args...)
 		c.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
 		text, err := c.Output()
@@ -156,7 +159,8 @@ func (r *release) makeExtras() error {
 			if _, err := z.Write(text); err != nil {
 				return err
 			}
-			if err := errors.Join(z.Close(), os.WriteFile(filepath.Join(r.extras, name+".gz"), packed.Bytes(), 0o644)); err != nil {
+			if err := errors.Join(z.Close(),
+				os.WriteFile(filepath.Join(r.extras, name+".gz"), packed.Bytes(), 0o644)); err != nil {
 				return err
 			}
 		}
@@ -177,7 +181,8 @@ type entry struct {
 func (r *release) writeTar(w io.Writer, entries []entry) error {
 	t := tar.NewWriter(w)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.uid, Gid: e.uid, ModTime: r.time, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.uid, Gid: e.uid, ModTime: r.time, Typeflag: tar.TypeReg,
+			Format: tar.FormatPAX}
 		if strings.HasSuffix(e.name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
@@ -202,7 +207,8 @@ func (r *release) writeTar(w io.Writer, entries []entry) error {
 func (r *release) archive(goos, arch, program string) error {
 	folder := strings.TrimSuffix(filepath.Base(r.name(goos+"_"+arch)), ".") + "/"
 	entries := []entry{{name: folder, mode: 0o755}, {name: folder + "etui", from: program, mode: 0o755}}
-	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "packaging/etui.service", "packaging/compose.yaml", "packaging/compose-postgres.yaml"} {
+	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "packaging/etui.service",
+		"packaging/compose.yaml", "packaging/compose-postgres.yaml"} {
 		entries = append(entries, entry{name: folder + filepath.Base(file), from: file, mode: 0o644})
 	}
 	for _, file := range []string{"etui.1", "etui.bash", "_etui", "etui.fish"} {
@@ -272,25 +278,35 @@ func (r *release) image(arch, program string) (mutate.IndexAddendum, error) {
 	}
 	var layer bytes.Buffer
 	if err := r.writeTar(&layer, []entry{
-		{name: "etc/", mode: 0o755}, {name: "etc/etui/", mode: 0o755}, {name: "etc/ssl/", mode: 0o755}, {name: "etc/ssl/certs/", mode: 0o755},
+		{name: "etc/", mode: 0o755}, {name: "etc/etui/", mode: 0o755}, {name: "etc/ssl/", mode: 0o755},
+		{name: "etc/ssl/certs/", mode: 0o755},
 		{name: "etc/group", mode: 0o644, text: fmt.Appendf(nil, "root:x:0:\netui:x:%d:\n", user)},
-		{name: "etc/passwd", mode: 0o644, text: fmt.Appendf(nil, "root:x:0:0:root:/root:/sbin/nologin\netui:x:%d:%[1]d:etui:/var/lib/etui:/sbin/nologin\n", user)},
+		{name: "etc/passwd", mode: 0o644,
+			text: fmt.Appendf(nil, "root:x:0:0:root:/root:/sbin/nologin\netui:x:%d:%[1]d:etui:/var/lib/etui:/sbin/nologin\n", user)},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, text: certificates.Bytes()},
 		{name: "tmp/", mode: 0o1777},
-		{name: "usr/", mode: 0o755}, {name: "usr/bin/", mode: 0o755}, {name: "usr/bin/etui", from: program, mode: 0o755},
-		{name: "usr/share/", mode: 0o755}, {name: "usr/share/doc/", mode: 0o755}, {name: "usr/share/doc/etui/", mode: 0o755}, {name: "usr/share/doc/etui/copyright", from: "LICENSE", mode: 0o644},
+		{name: "usr/", mode: 0o755}, {name: "usr/bin/", mode: 0o755},
+		{name: "usr/bin/etui", from: program, mode: 0o755},
+		{name: "usr/share/", mode: 0o755}, {name: "usr/share/doc/", mode: 0o755},
+		{name: "usr/share/doc/etui/", mode: 0o755},
+		{name: "usr/share/doc/etui/copyright", from: "LICENSE", mode: 0o644},
 		{name: "var/", mode: 0o755}, {name: "var/lib/", mode: 0o755}, {name: "var/lib/etui/", mode: 0o700, uid: user},
 		{name: "workspace/", mode: 0o755, uid: user},
 	}); err != nil {
 		return mutate.IndexAddendum{}, err
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil },
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
+	},
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression))
 	if err != nil {
 		return mutate.IndexAddendum{}, err
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if image, err = mutate.Append(image, mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make release"}}); err != nil {
+	if image, err = mutate.Append(image,
+		mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: r.time},
+			CreatedBy: "make release"}}); err != nil {
 		return mutate.IndexAddendum{}, err
 	}
 	image, err = mutate.ConfigFile(image, configured(image, arch, r))
@@ -309,16 +325,20 @@ func configured(image v1.Image, arch string, r *release) *v1.ConfigFile {
 	c.Config = v1.Config{
 		User: fmt.Sprintf("%d:%[1]d", user), WorkingDir: "/workspace",
 		Env: []string{
-			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/var/lib/etui", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
-			"ETUI_CONFIG=/etc/etui/etui.yaml", "ETUI_TRUST=/etc/etui/etui.yaml", "ETUI_WORKSPACE=/workspace", "ETUI_STATE=/var/lib/etui", "ETUI_LISTEN=0.0.0.0:3884",
+			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/var/lib/etui",
+			"SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
+			"ETUI_CONFIG=/etc/etui/etui.yaml", "ETUI_TRUST=/etc/etui/etui.yaml", "ETUI_WORKSPACE=/workspace",
+			"ETUI_STATE=/var/lib/etui", "ETUI_LISTEN=0.0.0.0:3884",
 			"ETUI_SANDBOX_MODE=none", // there are no programs; packaging/Containerfile adds some
 		},
 		Entrypoint: []string{"/usr/bin/etui"}, Cmd: []string{"serve"},
-		ExposedPorts: map[string]struct{}{"3884/tcp": {}}, Volumes: map[string]struct{}{"/workspace": {}, "/var/lib/etui": {}},
-		StopSignal: "SIGTERM",
+		ExposedPorts: map[string]struct{}{"3884/tcp": {}},
+		Volumes:      map[string]struct{}{"/workspace": {}, "/var/lib/etui": {}},
+		StopSignal:   "SIGTERM",
 		Labels: map[string]string{
-			"org.opencontainers.image.title": "etui", "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0",
-			"org.opencontainers.image.source": "https://github.com/etui-run/etui",
+			"org.opencontainers.image.title": "etui", "org.opencontainers.image.version": r.version,
+			"org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.source":   "https://github.com/etui-run/etui",
 		},
 	}
 	return c
@@ -335,7 +355,8 @@ func (r *release) layout(images []mutate.IndexAddendum) error {
 		return err
 	}
 	index := mutate.IndexMediaType(mutate.AppendManifests(empty.Index, images...), types.OCIImageIndex)
-	annotations := map[string]string{"org.opencontainers.image.ref.name": "latest", "io.containerd.image.name": "etui:latest"}
+	annotations := map[string]string{"org.opencontainers.image.ref.name": "latest",
+		"io.containerd.image.name": "etui:latest"}
 	if err := path.AppendIndex(index, layout.WithAnnotations(annotations)); err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ func Keep(ctx context.Context, s session.Store, key session.Key, caller chat.Mes
 // SetAside keeps a whole turn, which waits for a person, and the messages before it in a session of its own.
 // The turn goes on there. All of it is what a user said, so that it can be forgotten.
 func SetAside(
-	ctx context.Context, s session.Store, key session.Key, user string, m message.Mail, all []chat.Message, step *turn.Step,
+	ctx context.Context, s session.Store, key session.Key, user string, m message.Mail, all []chat.Message,
+	step *turn.Step,
 ) error {
 	step.Done.Reply = approval.Text(step.Done.Awaits)
 	m.History = nil

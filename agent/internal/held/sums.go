@@ -30,7 +30,8 @@ func Sums(m message.Message, key session.Key, summary string, history []chat.Mes
 	}
 	write(m, string(key), summary)
 	for _, t := range offered {
-		_, _ = fmt.Fprintf(h, "%d:%s%d:%s%d:%s", len(t.Name), t.Name, len(t.Description), t.Description, len(t.Parameters), t.Parameters)
+		_, _ = fmt.Fprintf(h, "%d:%s%d:%s%d:%s", len(t.Name), t.Name, len(t.Description), t.Description,
+			len(t.Parameters), t.Parameters)
 	}
 	sums := make([][sha256.Size]byte, 1, len(history)+1)
 	sums[0] = sum(h)

@@ -44,16 +44,21 @@ func (s *Server) routes() {
 		"PUT im/v1/messages/{id}":            s.update,
 		"POST im/v1/messages/{id}/reactions": s.react,
 		"DELETE im/v1/messages/{id}/reactions/{reaction}": s.unreact,
-		"POST im/v1/images":                                    s.upload,
-		"POST im/v1/files":                                     s.upload,
-		"GET im/v1/chats/{id}":                                 chat,
-		"GET contact/v3/users/{id}":                            s.user,
-		"POST task/v2/tasks":                                   task,
-		"POST calendar/v4/calendars/primary":                   calendar,
-		"POST calendar/v4/calendars/{id}/events":               event,
-		"POST calendar/v4/calendars/{id}/events/{n}/attendees": func(*http.Request, Object) (int, any) { return yes(Object{"attendees": []Object{}}) },
+		"POST im/v1/images":                      s.upload,
+		"POST im/v1/files":                       s.upload,
+		"GET im/v1/chats/{id}":                   chat,
+		"GET contact/v3/users/{id}":              s.user,
+		"POST task/v2/tasks":                     task,
+		"POST calendar/v4/calendars/primary":     calendar,
+		"POST calendar/v4/calendars/{id}/events": event,
+		"POST calendar/v4/calendars/{id}/events/{n}/attendees": func(*http.Request, Object) (int,
+			any) {
+			return yes(Object{"attendees": []Object{}})
+		},
 		"GET bot/v3/info": func(*http.Request, Object) (int, any) {
-			return 200, Object{"code": 0, "msg": "ok", "bot": Object{"activate_status": 2, "app_name": "etui", "avatar_url": "", "ip_white_list": []string{}, "open_id": Bot}}
+			return 200, Object{"code": 0, "msg": "ok",
+				"bot": Object{"activate_status": 2, "app_name": "etui", "avatar_url": "", "ip_white_list": []string{},
+					"open_id": Bot}}
 		},
 		"GET im/v1/messages/{id}/resources/{key}": func(r *http.Request, _ Object) (int, any) {
 			content, ok := s.resources[r.PathValue("key")]
@@ -94,7 +99,8 @@ func (s *Server) issue(w http.ResponseWriter, r *http.Request) {
 		if s.token == "" {
 			s.token = s.next("t-")
 		}
-		platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "ok", "tenant_access_token": s.token, "expire": 7200})
+		platformtest.Answer(w, http.StatusOK,
+			Object{"code": 0, "msg": "ok", "tenant_access_token": s.token, "expire": 7200})
 	}
 }
 
@@ -122,7 +128,9 @@ func (s *Server) compose(body Object, m Message) (int, any) {
 }
 
 func describe(m *Message) Object {
-	return Object{"message_id": m.ID, "msg_type": m.Kind, "chat_id": m.Chat, "create_time": "1795000000000", "deleted": false, "sender": Object{"id": AppID, "id_type": "app_id", "sender_type": "app"}, "body": Object{"content": m.Content}}
+	return Object{"message_id": m.ID, "msg_type": m.Kind, "chat_id": m.Chat, "create_time": "1795000000000",
+		"deleted": false, "sender": Object{"id": AppID, "id_type": "app_id", "sender_type": "app"},
+		"body": Object{"content": m.Content}}
 }
 
 func (s *Server) check(kind, content string) *problem {
@@ -256,7 +264,8 @@ func (s *Server) react(r *http.Request, body Object) (int, any) {
 	}
 	m := s.target(r.PathValue("id"))
 	m.Reactions = append(m.Reactions, name)
-	return yes(Object{"reaction_id": "ZCaCIjUBVVWSrm5L-" + name, "operator": Object{"operator_id": AppID, "operator_type": "app"}, "reaction_type": Object{"emoji_type": name}})
+	return yes(Object{"reaction_id": "ZCaCIjUBVVWSrm5L-" + name,
+		"operator": Object{"operator_id": AppID, "operator_type": "app"}, "reaction_type": Object{"emoji_type": name}})
 }
 
 func (s *Server) unreact(r *http.Request, _ Object) (int, any) {
@@ -299,7 +308,8 @@ func chat(r *http.Request, _ Object) (int, any) {
 	if strings.HasPrefix(r.PathValue("id"), "oc_p2p-") {
 		return yes(Object{"chat_mode": "p2p", "tenant_key": Tenant})
 	}
-	return yes(Object{"chat_mode": "group", "chat_type": "private", "owner_id_type": "open_id", "owner_id": "ou_owner", "user_manager_id_list": []string{"ou_manager"}, "tenant_key": Tenant})
+	return yes(Object{"chat_mode": "group", "chat_type": "private", "owner_id_type": "open_id", "owner_id": "ou_owner",
+		"user_manager_id_list": []string{"ou_manager"}, "tenant_key": Tenant})
 }
 
 func (s *Server) user(r *http.Request, _ Object) (int, any) {
@@ -317,16 +327,19 @@ func task(_ *http.Request, body Object) (int, any) {
 	if body["summary"] == nil || body["summary"] == "" {
 		return no(1470400, "summary is required")
 	}
-	return yes(Object{"task": Object{"guid": "e297ddff-06ca-4166-b917-4ce57cd3a7a0", "summary": body["summary"], "url": "https://applink.feishu.cn/client/todo/detail?guid=e297ddff"}})
+	return yes(Object{"task": Object{"guid": "e297ddff-06ca-4166-b917-4ce57cd3a7a0", "summary": body["summary"],
+		"url": "https://applink.feishu.cn/client/todo/detail?guid=e297ddff"}})
 }
 
 func calendar(*http.Request, Object) (int, any) {
-	return yes(Object{"calendars": []Object{{"calendar": Object{"calendar_id": "feishu.cn_bot@group.calendar.feishu.cn", "type": "primary", "role": "owner"}, "user_id": Bot}}})
+	return yes(Object{"calendars": []Object{{"calendar": Object{"calendar_id": "feishu.cn_bot@group.calendar.feishu.cn",
+		"type": "primary", "role": "owner"}, "user_id": Bot}}})
 }
 
 func event(_ *http.Request, body Object) (int, any) {
 	if body["start_time"] == nil || body["end_time"] == nil {
 		return no(190002, "invalid parameters in request")
 	}
-	return yes(Object{"event": Object{"event_id": "00592a0e_0", "summary": body["summary"], "app_link": "https://applink.feishu.cn/client/calendar/event/detail?calendarId=1"}})
+	return yes(Object{"event": Object{"event_id": "00592a0e_0", "summary": body["summary"],
+		"app_link": "https://applink.feishu.cn/client/calendar/event/detail?calendarId=1"}})
 }

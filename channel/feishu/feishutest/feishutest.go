@@ -112,8 +112,10 @@ func (s *Server) Person(id string, profile Object) {
 func (s *Server) Write(from string, fields Object) (id string, d *Delivery) {
 	defer s.Hold()()
 	id = s.next("om_in")
-	message := Object{"message_id": id, "create_time": "1795000000000", "update_time": "1795000000000", "chat_id": DirectChat(from), "chat_type": "p2p", "message_type": "text"}
-	sender := Object{"sender_id": Object{"open_id": from, "union_id": "on_" + from[3:], "user_id": nil}, "sender_type": "user", "tenant_key": Tenant}
+	message := Object{"message_id": id, "create_time": "1795000000000", "update_time": "1795000000000",
+		"chat_id": DirectChat(from), "chat_type": "p2p", "message_type": "text"}
+	sender := Object{"sender_id": Object{"open_id": from, "union_id": "on_" + from[3:], "user_id": nil},
+		"sender_type": "user", "tenant_key": Tenant}
 	for k, v := range fields {
 		switch k {
 		case "content":
@@ -135,11 +137,14 @@ func stored(id, from string, message Object) Object {
 	var mentions []Object
 	list, _ := message["mentions"].([]Object)
 	for _, m := range list {
-		mentions = append(mentions, Object{"key": m["key"], "id": m["id"].(Object)["open_id"], "id_type": "open_id", "name": m["name"]})
+		mentions = append(mentions, Object{"key": m["key"], "id": m["id"].(Object)["open_id"], "id_type": "open_id",
+			"name": m["name"]})
 	}
 	return Object{
-		"message_id": id, "msg_type": message["message_type"], "chat_id": message["chat_id"], "deleted": false, "mentions": mentions,
-		"sender": Object{"id": from, "id_type": "open_id", "sender_type": "user"}, "body": Object{"content": message["content"]},
+		"message_id": id, "msg_type": message["message_type"], "chat_id": message["chat_id"], "deleted": false,
+		"mentions": mentions,
+		"sender":   Object{"id": from, "id_type": "open_id", "sender_type": "user"},
+		"body":     Object{"content": message["content"]},
 	}
 }
 
@@ -155,7 +160,8 @@ func (s *Server) Pass(id string, passed ...string) {
 
 // Mention is the mention of somebody in a message, the nth from 1.
 func Mention(n int, id, name string) Object {
-	return Object{"key": "@_user_" + strconv.Itoa(n), "id": Object{"open_id": id, "union_id": "on_x", "user_id": ""}, "name": name, "tenant_key": Tenant}
+	return Object{"key": "@_user_" + strconv.Itoa(n), "id": Object{"open_id": id, "union_id": "on_x", "user_id": ""},
+		"name": name, "tenant_key": Tenant}
 }
 
 // Press lets a person press a button of a message of the bot, by its label.
@@ -169,8 +175,9 @@ func (s *Server) Press(from, message, label string) *Delivery {
 		}
 		value := e["behaviors"].([]any)[0].(map[string]any)["value"]
 		return s.push("card.action.trigger", Object{
-			"operator": Object{"tenant_key": Tenant, "open_id": from, "union_id": "on_" + from[3:]}, "token": "c-295ee57216a5dc9de90fefd0aadb4b1d7dxxxx",
-			"action": Object{"value": value, "tag": "button"}, "host": "im_message",
+			"operator": Object{"tenant_key": Tenant, "open_id": from, "union_id": "on_" + from[3:]},
+			"token":    "c-295ee57216a5dc9de90fefd0aadb4b1d7dxxxx",
+			"action":   Object{"value": value, "tag": "button"}, "host": "im_message",
 			"context": Object{"open_message_id": message, "open_chat_id": m.Chat},
 		})
 	}
@@ -192,7 +199,8 @@ func (s *Server) push(kind string, event Object) *Delivery {
 func Event(id, kind string, event Object) Object {
 	return Object{
 		"schema": "2.0", "event": event,
-		"header": Object{"event_id": id, "event_type": kind, "create_time": "1795000000000", "token": Token, "app_id": AppID, "tenant_key": Tenant},
+		"header": Object{"event_id": id, "event_type": kind, "create_time": "1795000000000", "token": Token,
+			"app_id": AppID, "tenant_key": Tenant},
 	}
 }
 
@@ -354,7 +362,8 @@ func (s *Server) Check(ctx context.Context, to string) error {
 		return err
 	}
 	var answer struct{ Challenge string }
-	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK || answer.Challenge != "1b6aef1a-401f" {
+	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK ||
+		answer.Challenge != "1b6aef1a-401f" {
 		return fmt.Errorf("the URL answers with status %d and %s", status, body)
 	}
 	return nil

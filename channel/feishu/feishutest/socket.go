@@ -23,8 +23,10 @@ func (s *Server) endpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	platformtest.Answer(w, http.StatusOK, Object{"code": 0, "msg": "", "data": Object{
-		"URL":          strings.Replace(s.URL, "http", "ws", 1) + "/ws/v2?fpid=493&aid=552564&device_id=7300000000000000001&service_id=33554678&access_key=one-time-secret&ticket=1",
-		"ClientConfig": Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30, "PingInterval": 120},
+		"URL": strings.Replace(s.URL, "http", "ws", 1) +
+			"/ws/v2?fpid=493&aid=552564&device_id=7300000000000000001&service_id=33554678&access_key=one-time-secret&ticket=1",
+		"ClientConfig": Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30,
+			"PingInterval": 120},
 	}})
 }
 
@@ -126,7 +128,8 @@ func send(ctx context.Context, conn *websocket.Conn, id string, text []byte, spl
 	sum := (len(text) + split - 1) / split
 	for seq := range sum {
 		part := text[seq*split : min(len(text), (seq+1)*split)]
-		headers := [][2]string{{"type", "event"}, {"message_id", id}, {"sum", fmt.Sprint(sum)}, {"seq", fmt.Sprint(seq)}, {"trace_id", "t1"}, {"timestamp", "1795000000000"}}
+		headers := [][2]string{{"type", "event"}, {"message_id", id}, {"sum", fmt.Sprint(sum)},
+			{"seq", fmt.Sprint(seq)}, {"trace_id", "t1"}, {"timestamp", "1795000000000"}}
 		_ = conn.Write(ctx, websocket.MessageBinary, Frame(1, headers, part))
 	}
 }
@@ -142,7 +145,8 @@ func (s *Server) hear(ctx context.Context, conn *websocket.Conn, b []byte) {
 	defer s.Touch()
 	if method == 0 && headers["type"] == "ping" {
 		s.pings++
-		config, _ := json.Marshal(Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30, "PingInterval": 120})
+		config, _ := json.Marshal(Object{"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30,
+			"PingInterval": 120})
 		_ = conn.Write(ctx, websocket.MessageBinary, Frame(0, [][2]string{{"type", "pong"}}, config))
 		return
 	}

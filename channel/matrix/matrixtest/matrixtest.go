@@ -103,10 +103,14 @@ type handler = func(c *call) (any, *problem)
 // Start starts a server without users. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{}, names: map[string]string{}, media: map[string]file{},
+		Server: platformtest.Start(), users: map[string]*user{}, tokens: map[string]*user{}, rooms: map[string]*room{},
+		names: map[string]string{}, media: map[string]file{},
 	}
 	for pattern, handle := range map[string]handler{
-		"GET /v3/account/whoami":                  func(c *call) (any, *problem) { return Object{"user_id": c.user.id, "device_id": "D"}, nil },
+		"GET /v3/account/whoami": func(c *call) (any,
+			*problem) {
+			return Object{"user_id": c.user.id, "device_id": "D"}, nil
+		},
 		"GET /v3/profile/{user}":                  s.profile,
 		"GET /v3/profile/{user}/displayname":      s.profile,
 		"PUT /v3/profile/{user}/displayname":      s.rename,
@@ -162,23 +166,24 @@ func Start() *Server {
 
 // handle lets a handler answer the calls of a route of the client-server API.
 func (s *Server) handle(pattern string, handle handler) {
-	s.Mux.HandleFunc(strings.Replace(pattern, " ", " /_matrix/client", 1), func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Request: r, user: s.userOf(r)}
-		if c.user == nil {
-			answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
-			return
-		}
-		text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-		if err == nil && len(text) > 0 {
-			err = json.Unmarshal(text, &c.body)
-		}
-		if err != nil || c.body == nil && r.Method == http.MethodPut {
-			answer(w, nil, notJSON)
-			return
-		}
-		body, p := handle(c)
-		answer(w, body, p)
-	})
+	s.Mux.HandleFunc(strings.Replace(pattern, " ", " /_matrix/client", 1),
+		func(w http.ResponseWriter, r *http.Request) {
+			c := &call{Request: r, user: s.userOf(r)}
+			if c.user == nil {
+				answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
+				return
+			}
+			text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+			if err == nil && len(text) > 0 {
+				err = json.Unmarshal(text, &c.body)
+			}
+			if err != nil || c.body == nil && r.Method == http.MethodPut {
+				answer(w, nil, notJSON)
+				return
+			}
+			body, p := handle(c)
+			answer(w, body, p)
+		})
 }
 
 // holding lets a handler hold the server.
@@ -231,7 +236,8 @@ func (s *Server) rename(c *call) (any, *problem) {
 	c.user.name, _ = c.body["displayname"].(string)
 	for _, m := range s.rooms {
 		if m.membership(c.user.id) == "join" {
-			s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
+			s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id,
+				Content: Object{"membership": "join", "displayname": c.user.name}})
 		}
 	}
 	return Object{}, nil
@@ -302,10 +308,12 @@ func (s *Server) create(c *call) (any, *problem) {
 			return nil, &problem{http.StatusBadRequest, "M_INVALID_PARAM", "there is no user " + id}
 		}
 	}
-	m := &room{id: fmt.Sprintf("!room%d:%s", len(s.rooms)+1, Name), state: map[[2]string]*event{}, sent: map[string]string{}}
+	m := &room{id: fmt.Sprintf("!room%d:%s", len(s.rooms)+1, Name), state: map[[2]string]*event{},
+		sent: map[string]string{}}
 	none := ""
 	users := Object{c.user.id: 100.0}
-	begin := &event{Type: "m.room.create", Sender: c.user.id, StateKey: &none, Content: Object{"room_version": "10", "creator": c.user.id}}
+	begin := &event{Type: "m.room.create", Sender: c.user.id, StateKey: &none,
+		Content: Object{"room_version": "10", "creator": c.user.id}}
 	if c.body["room_version"] == "12" { // its ID is that of its first event, and its creator has no power level
 		m.id, users, m.creator = fmt.Sprintf("!begin%d", s.pos+1), Object{}, c.user.id
 		begin.Content = Object{"room_version": "12"}
@@ -317,13 +325,15 @@ func (s *Server) create(c *call) (any, *problem) {
 	if s.add(m, begin); m.creator != "" {
 		begin.ID = "$" + m.id[1:]
 	}
-	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
+	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id,
+		Content: Object{"membership": "join", "displayname": c.user.name}})
 	if c.body["preset"] == "trusted_private_chat" {
 		for _, id := range list(c.body["invite"]) {
 			users[id] = 100.0
 		}
 	}
-	s.add(m, &event{Type: "m.room.power_levels", Sender: c.user.id, StateKey: &none, Content: Object{"users": users, "users_default": 0.0}})
+	s.add(m, &event{Type: "m.room.power_levels", Sender: c.user.id, StateKey: &none,
+		Content: Object{"users": users, "users_default": 0.0}})
 	initial, _ := c.body["initial_state"].([]any)
 	for _, one := range initial {
 		if e, ok := one.(Object); ok {
@@ -380,7 +390,8 @@ func (s *Server) join(c *call) (any, *problem) {
 	}
 	switch m.membership(c.user.id) {
 	case "invite":
-		s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "join", "displayname": c.user.name}})
+		s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id,
+			Content: Object{"membership": "join", "displayname": c.user.name}})
 	case "join":
 	default:
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You are not invited to the room"}
@@ -393,7 +404,8 @@ func (s *Server) leave(c *call) (any, *problem) {
 	if is := m.membership(c.user.id); is != "join" && is != "invite" {
 		return nil, outside
 	}
-	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id, Content: Object{"membership": "leave"}})
+	s.add(m, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &c.user.id,
+		Content: Object{"membership": "leave"}})
 	return Object{}, nil
 }
 
@@ -406,10 +418,12 @@ func (s *Server) move(c *call, membership string, level float64) (any, *problem)
 		return nil, notJSON
 	}
 	whom, _ := c.body["user_id"].(string)
-	if c.room.level(c.user.id) < level || s.users[whom] == nil || membership == "invite" && c.room.membership(whom) == "join" {
+	if c.room.level(c.user.id) < level || s.users[whom] == nil ||
+		membership == "invite" && c.room.membership(whom) == "join" {
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You may not do that"}
 	}
-	s.add(c.room, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &whom, Content: Object{"membership": membership}})
+	s.add(c.room, &event{Type: "m.room.member", Sender: c.user.id, StateKey: &whom,
+		Content: Object{"membership": membership}})
 	return Object{}, nil
 }
 
@@ -426,7 +440,8 @@ func (s *Server) members(c *call) (any, *problem) {
 func (s *Server) event(c *call) (any, *problem) {
 	i := slices.IndexFunc(c.room.events, func(e *event) bool { return e.ID == c.PathValue("event") })
 	if i < 0 {
-		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND", "The event was not found or you do not have permission to read this event"}
+		return nil, &problem{http.StatusNotFound, "M_NOT_FOUND",
+			"The event was not found or you do not have permission to read this event"}
 	}
 	return c.room.events[i], nil
 }
@@ -441,7 +456,8 @@ func (s *Server) thread(c *call) (any, *problem) {
 			} `json:"m.relates_to"`
 		}
 		data, _ := json.Marshal(e.Content)
-		if json.Unmarshal(data, &said) == nil && said.Relates.Type == "m.thread" && said.Relates.Event == c.PathValue("event") {
+		if json.Unmarshal(data, &said) == nil && said.Relates.Type == "m.thread" &&
+			said.Relates.Event == c.PathValue("event") {
 			chunk = append(chunk, e)
 		}
 	}
@@ -461,7 +477,8 @@ func (s *Server) putState(c *call) (any, *problem) {
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You are not allowed to send that state"}
 	}
 	key := c.PathValue("key")
-	return Object{"event_id": s.add(c.room, &event{Type: c.PathValue("type"), Sender: c.user.id, StateKey: &key, Content: c.body}).ID}, nil
+	return Object{"event_id": s.add(c.room,
+		&event{Type: c.PathValue("type"), Sender: c.user.id, StateKey: &key, Content: c.body}).ID}, nil
 }
 
 // send sends an event once for each transaction ID.
@@ -474,7 +491,9 @@ func (s *Server) send(c *call) (any, *problem) {
 		if e.Encode(c.body) != nil || size.Len() > 65_000 {
 			return nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE", "event is too large"}
 		}
-		c.room.sent[key] = s.add(c.room, &event{Type: c.PathValue("type"), Sender: c.user.id, Content: c.body, Unsigned: Object{"transaction_id": c.PathValue("txn")}}).ID
+		c.room.sent[key] = s.add(c.room,
+			&event{Type: c.PathValue("type"), Sender: c.user.id, Content: c.body,
+				Unsigned: Object{"transaction_id": c.PathValue("txn")}}).ID
 	}
 	return Object{"event_id": c.room.sent[key]}, nil
 }
@@ -488,7 +507,8 @@ func (s *Server) redact(c *call) (any, *problem) {
 		return nil, &problem{http.StatusForbidden, "M_FORBIDDEN", "You don't have permission to redact this event"}
 	}
 	c.room.events[i].Content = Object{}
-	return Object{"event_id": s.add(c.room, &event{Type: "m.room.redaction", Sender: c.user.id, Content: Object{"redacts": c.PathValue("event")}}).ID}, nil
+	return Object{"event_id": s.add(c.room,
+		&event{Type: "m.room.redaction", Sender: c.user.id, Content: Object{"redacts": c.PathValue("event")}}).ID}, nil
 }
 
 func (s *Server) logout(c *call) (any, *problem) {
@@ -504,7 +524,8 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, &problem{http.StatusUnauthorized, "M_UNKNOWN_TOKEN", "Unknown token"})
 		return
 	case err != nil || len(data) > most:
-		answer(w, nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE", "HTTP Content-Length is greater than the maximum allowed upload size"})
+		answer(w, nil, &problem{http.StatusRequestEntityTooLarge, "M_TOO_LARGE",
+			"HTTP Content-Length is greater than the maximum allowed upload size"})
 		return
 	}
 	defer s.Hold()()
@@ -537,7 +558,8 @@ type wanted struct {
 }
 
 func (w wanted) has(kind string) bool {
-	return !slices.Contains(w.NotTypes, "*") && !slices.Contains(w.NotTypes, kind) && (w.Types == nil || slices.Contains(w.Types, kind))
+	return !slices.Contains(w.NotTypes, "*") && !slices.Contains(w.NotTypes, kind) &&
+		(w.Types == nil || slices.Contains(w.Types, kind))
 }
 
 // choose returns the events of a room after a position that a filter wants, the newest ones if
@@ -615,14 +637,16 @@ func (s *Server) news(u *user, since int, account, timeline wanted) (Object, boo
 						delete(shown[i].Unsigned, "transaction_id")
 					}
 				}
-				join[id] = Object{"timeline": Object{"events": shown, "limited": limited, "prev_batch": fmt.Sprintf("s%d", events[0].pos-1)}}
+				join[id] = Object{"timeline": Object{"events": shown, "limited": limited,
+					"prev_batch": fmt.Sprintf("s%d", events[0].pos-1)}}
 			}
 		case "invite":
 			if own.pos > since {
 				state := []Object{}
 				for key, e := range m.state {
 					if key[0] == "m.room.create" || key[0] == "m.room.encryption" || e == own {
-						state = append(state, Object{"type": e.Type, "sender": e.Sender, "state_key": *e.StateKey, "content": e.Content})
+						state = append(state, Object{"type": e.Type, "sender": e.Sender, "state_key": *e.StateKey,
+							"content": e.Content})
 					}
 				}
 				invite[id] = Object{"invite_state": Object{"events": state}}
@@ -634,7 +658,8 @@ func (s *Server) news(u *user, since int, account, timeline wanted) (Object, boo
 		}
 	}
 	return Object{
-		"next_batch": fmt.Sprintf("s%d", s.pos), "account_data": Object{"events": data}, "rooms": Object{"join": join, "invite": invite, "leave": leave},
+		"next_batch": fmt.Sprintf("s%d", s.pos), "account_data": Object{"events": data},
+		"rooms": Object{"join": join, "invite": invite, "leave": leave},
 	}, len(join)+len(invite)+len(leave)+len(data) > 0
 }
 
@@ -715,7 +740,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, _ := url.PathUnescape(r.URL.EscapedPath())
 	g.mu.Lock()
 	g.calls[r.Method+" "+path]++
-	i := slices.IndexFunc(g.fails, func(f Failure) bool { return f.Method == r.Method && strings.Contains(path, f.Path) })
+	i := slices.IndexFunc(g.fails,
+		func(f Failure) bool { return f.Method == r.Method && strings.Contains(path, f.Path) })
 	f := Failure{}
 	if i >= 0 {
 		f = g.fails[i]

@@ -185,7 +185,8 @@ func (s *Server) write(p Post) *Post {
 func (s *Server) tell(p *Post) {
 	text, _ := json.Marshal(p)
 	sender := "@" + fmt.Sprint(s.people[p.User]["username"])
-	data := Object{"post": string(text), "channel_type": s.chats[p.Chat]["type"], "sender_name": sender, "team_id": ID("team")}
+	data := Object{"post": string(text), "channel_type": s.chats[p.Chat]["type"], "sender_name": sender,
+		"team_id": ID("team")}
 	s.event("posted", data, p.Chat)
 }
 
@@ -274,7 +275,8 @@ func (s *Server) Rename(id string, fields Object) {
 
 func (s *Server) teams(*http.Request, Object) (int, any) {
 	return http.StatusOK, []Object{
-		{"id": ID("team"), "name": "acme", "display_name": "Acme"}, {"id": ID("other"), "name": "else", "display_name": "Else"},
+		{"id": ID("team"), "name": "acme", "display_name": "Acme"},
+		{"id": ID("other"), "name": "else", "display_name": "Else"},
 	}
 }
 

@@ -76,7 +76,8 @@ type Failure struct {
 func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(), calls: map[string][]url.Values{}, answers: map[string]Object{},
-		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{}, names: map[string]string{},
+		files: map[string][]byte{}, reactions: map[string][]string{}, absent: map[string]bool{},
+		names: map[string]string{},
 		people: map[string]Object{
 			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
 			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
@@ -98,7 +99,8 @@ func (s *Server) Handle(pattern string, h http.HandlerFunc) { s.Mux.Handle(patte
 func (s *Server) Write(fields Object) (ts string) {
 	defer s.Hold()()
 	ts = s.next()
-	event := Object{"type": "message", "ts": ts, "event_ts": ts, "team": Team, "channel_type": "im", "client_msg_id": "d4f5-" + ts}
+	event := Object{"type": "message", "ts": ts, "event_ts": ts, "team": Team, "channel_type": "im",
+		"client_msg_id": "d4f5-" + ts}
 	maps.Copy(event, fields)
 	s.written = append(s.written, event)
 	s.push("events_api", Callback(event))
@@ -139,7 +141,8 @@ func (s *Server) Rename(chat, name string) {
 	if s.names[chat] = name; name == "" {
 		delete(s.names, chat)
 	}
-	s.push("events_api", Callback(Object{"type": "channel_rename", "channel": Object{"id": chat, "name": name, "created": 1360782804}}))
+	s.push("events_api", Callback(Object{"type": "channel_rename",
+		"channel": Object{"id": chat, "name": name, "created": 1360782804}}))
 }
 
 // Leave takes the bot out of a channel. Commands can be written there all the same.
@@ -260,7 +263,8 @@ func (s *Server) list(form url.Values) Object {
 			next = id
 			break
 		}
-		list = append(list, Object{"id": id, "name": s.names[id], "is_channel": true, "is_archived": false, "is_member": !s.absent[id]})
+		list = append(list, Object{"id": id, "name": s.names[id], "is_channel": true, "is_archived": false,
+			"is_member": !s.absent[id]})
 	}
 	return Object{"ok": true, "channels": list, "response_metadata": Object{"next_cursor": next}}
 }
@@ -271,9 +275,11 @@ func no(code string) Object { return Object{"ok": false, "error": code} }
 func (s *Server) answer(method string, form url.Values) Object {
 	switch method {
 	case "auth.test":
-		return Object{"ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "etui", "team_id": Team, "user_id": Bot, "bot_id": "B0ETUI", "is_enterprise_install": false}
+		return Object{"ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "etui", "team_id": Team,
+			"user_id": Bot, "bot_id": "B0ETUI", "is_enterprise_install": false}
 	case "apps.connections.open":
-		return Object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/socket?ticket=one-time-secret&app_id=A1"}
+		return Object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) +
+			"/socket?ticket=one-time-secret&app_id=A1"}
 	case "chat.postMessage":
 		chat := form.Get("channel")
 		if strings.HasPrefix(chat, "U") {
@@ -292,7 +298,8 @@ func (s *Server) answer(method string, form url.Values) Object {
 			return no("no_text")
 		}
 		s.messages = append(s.messages, m)
-		message := Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "app_id": "A1", "team": Team, "text": m.Text, "ts": m.TS}
+		message := Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "app_id": "A1", "team": Team,
+			"text": m.Text, "ts": m.TS}
 		if m.Thread != "" {
 			message["thread_ts"] = m.Thread
 		}
@@ -384,7 +391,8 @@ func (s *Server) replies(form url.Values) Object {
 	}
 	for _, m := range s.messages {
 		if m.Chat == channel && (m.TS == thread || m.Thread == thread && m.TS > oldest) {
-			list = append(list, Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "text": m.Text, "ts": m.TS, "thread_ts": thread})
+			list = append(list, Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "text": m.Text, "ts": m.TS,
+				"thread_ts": thread})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Object) int { return strings.Compare(a["ts"].(string), b["ts"].(string)) })
@@ -434,7 +442,8 @@ func Callback(event Object) Object {
 	return Object{
 		"token": "one-long-verification-token", "team_id": Team, "api_app_id": "A1", "type": "event_callback",
 		"event": event, "event_id": "Ev" + fmt.Sprint(event["event_ts"], event["type"]), "event_time": 1700000000,
-		"authorizations":        []Object{{"enterprise_id": nil, "team_id": Team, "user_id": Bot, "is_bot": true, "is_enterprise_install": false}},
+		"authorizations": []Object{{"enterprise_id": nil, "team_id": Team, "user_id": Bot, "is_bot": true,
+			"is_enterprise_install": false}},
 		"is_ext_shared_channel": false,
 	}
 }
@@ -460,9 +469,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	if conn == nil {
 		return
 	}
-	platformtest.Write(r.Context(), conn, Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
+	platformtest.Write(r.Context(), conn,
+		Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"},
+			"debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
 	s.Stream(r, conn, func(ctx context.Context, d *Delivery, n int) {
-		e := Object{"envelope_id": d.ID, "type": d.Kind, "payload": d.Payload, "accepts_response_payload": d.Kind != "events_api"}
+		e := Object{"envelope_id": d.ID, "type": d.Kind, "payload": d.Payload,
+			"accepts_response_payload": d.Kind != "events_api"}
 		if d.Kind == "events_api" {
 			e["retry_attempt"], e["retry_reason"] = n, ""
 		}
@@ -480,7 +492,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 // Disconnect says that all connections end.
 func (s *Server) Disconnect(reason string) {
 	for _, c := range s.Conns() {
-		platformtest.Write(context.Background(), c, Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
+		platformtest.Write(context.Background(), c,
+			Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
 	}
 }
 

@@ -11,7 +11,8 @@ var (
 	tag    = regexp.MustCompile(`^<(/?)([a-zA-Z0-9-]+)((?: [a-z-]+(?:="[^"<>]*")?)*)>`)
 	entity = regexp.MustCompile(`^&(?:lt|gt|amp|quot|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});`)
 	known  = map[string]bool{
-		"b": true, "strong": true, "i": true, "em": true, "u": true, "ins": true, "s": true, "strike": true, "del": true, "tg-spoiler": true,
+		"b": true, "strong": true, "i": true, "em": true, "u": true, "ins": true, "s": true, "strike": true,
+		"del": true, "tg-spoiler": true,
 		"span": true, "a": true, "code": true, "pre": true, "blockquote": true, "tg-emoji": true,
 	}
 )
@@ -36,7 +37,8 @@ func Parse(source string) (string, error) {
 			case m[1] != "" && len(open) == 0:
 				return "", fmt.Errorf("unexpected end tag at byte offset %d", at)
 			case m[1] != "" && open[len(open)-1] != name:
-				return "", fmt.Errorf("unmatched end tag at byte offset %d, expected %q, found %q", at, "</"+open[len(open)-1]+">", "</"+name+">")
+				return "", fmt.Errorf("unmatched end tag at byte offset %d, expected %q, found %q", at,
+					"</"+open[len(open)-1]+">", "</"+name+">")
 			case m[1] != "":
 				open = open[:len(open)-1]
 			default:

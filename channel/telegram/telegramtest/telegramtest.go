@@ -85,7 +85,8 @@ const BotID = 123456
 func Start() *Server {
 	s := &Server{
 		Server: platformtest.Start(), Token: "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11", calls: map[string][]Call{},
-		sent: map[string][]*Message{}, files: map[string][]byte{}, members: map[string]string{}, sets: map[string][]Object{},
+		sent: map[string][]*Message{}, files: map[string][]byte{}, members: map[string]string{},
+		sets: map[string][]Object{},
 	}
 	s.Mux.HandleFunc("/", s.serve)
 	return s
@@ -120,7 +121,8 @@ func (s *Server) Press(from Object, chat Object, message *Message, label string)
 	}
 	s.Update("callback_query", Object{
 		"id": strconv.FormatInt(s.next(), 10), "from": from, "chat_instance": "1", "data": data,
-		"message": Object{"message_id": message.ID, "date": 1_760_000_000, "chat": chat, "from": s.me(), "text": message.Text, "reply_markup": Object{"inline_keyboard": rows}},
+		"message": Object{"message_id": message.ID, "date": 1_760_000_000, "chat": chat, "from": s.me(),
+			"text": message.Text, "reply_markup": Object{"inline_keyboard": rows}},
 	})
 }
 
@@ -150,7 +152,8 @@ func (s *Server) Member(chat, user int64, status string) {
 func (s *Server) StickerSet(name string, emoji ...string) {
 	defer s.Hold()()
 	for i, e := range emoji {
-		s.sets[name] = append(s.sets[name], Object{"file_id": fmt.Sprintf("%s-%d", name, i), "emoji": e, "set_name": name})
+		s.sets[name] = append(s.sets[name],
+			Object{"file_id": fmt.Sprintf("%s-%d", name, i), "emoji": e, "set_name": name})
 	}
 }
 
@@ -301,7 +304,8 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 		return s.getUpdates(ctx, p)
 	case "setWebhook":
 		defer s.Hold()()
-		if secret := str(p, "secret_token"); strings.Trim(secret, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || len(secret) > 256 {
+		if secret := str(p, "secret_token"); strings.Trim(secret,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || len(secret) > 256 {
 			return nil, bad("secret token contains unallowed characters")
 		}
 		if s.webhook = p; str(p, "url") == "" {
@@ -341,7 +345,8 @@ func (s *Server) do(ctx context.Context, method string, p map[string]any, file [
 	case "getChatMember":
 		defer s.Hold()()
 		status := s.members[fmt.Sprint(num(p, "chat_id"), "/", num(p, "user_id"))]
-		return Object{"status": cmp.Or(status, "member"), "is_member": status == "restricted", "user": Object{"id": num(p, "user_id"), "first_name": "somebody"}}, nil
+		return Object{"status": cmp.Or(status, "member"), "is_member": status == "restricted",
+			"user": Object{"id": num(p, "user_id"), "first_name": "somebody"}}, nil
 	case "getStickerSet":
 		defer s.Hold()()
 		set, ok := s.sets[str(p, "name")]
@@ -357,7 +362,8 @@ func (s *Server) getUpdates(ctx context.Context, p map[string]any) (any, *Failur
 	release := s.Hold()
 	if s.webhook != nil {
 		release()
-		return nil, &Failure{Code: 409, Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
+		return nil, &Failure{Code: 409,
+			Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
 	}
 	offset, limit := num(p, "offset"), min(cmp.Or(num(p, "limit"), 100), 100)
 	for _, d := range s.Open() {
@@ -384,7 +390,8 @@ func (s *Server) getUpdates(ctx context.Context, p map[string]any) (any, *Failur
 		return len(updates) > 0 || conflict
 	})
 	if conflict {
-		return nil, &Failure{Code: 409, Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
+		return nil, &Failure{Code: 409,
+			Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
 	}
 	return updates, nil
 }
@@ -452,7 +459,8 @@ func (s *Server) send(method string, p map[string]any, file []byte) (any, *Failu
 	m.ID = s.newID()
 	s.sent[chat] = append(s.sent[chat], m)
 	s.Touch()
-	return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": n, "type": "private"}, "text": m.Text}, nil
+	return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": n, "type": "private"},
+		"text": m.Text}, nil
 }
 
 func (s *Server) edit(p map[string]any) (any, *Failure) {
@@ -470,7 +478,8 @@ func (s *Server) edit(p map[string]any) (any, *Failure) {
 		}
 		m.Text, m.HTML, m.Buttons = seen, str(p, "text"), nil
 		s.Touch()
-		return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": 1, "type": "private"}, "text": seen}, nil
+		return Object{"message_id": m.ID, "date": 1_760_000_000, "chat": Object{"id": 1, "type": "private"},
+			"text": seen}, nil
 	}
 	return nil, bad("message to edit not found")
 }

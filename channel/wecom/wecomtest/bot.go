@@ -145,7 +145,8 @@ func (b *Bots) Upload(name string, data []byte) platformtest.Object {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.files[name] = data
-	return platformtest.Object{"url": b.URL + "/files/" + url.PathEscape(name), "aeskey": base64.StdEncoding.EncodeToString(key)}
+	return platformtest.Object{"url": b.URL + "/files/" + url.PathEscape(name),
+		"aeskey": base64.StdEncoding.EncodeToString(key)}
 }
 
 // Written returns what the bot has written in a chat, oldest first.

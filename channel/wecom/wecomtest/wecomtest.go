@@ -86,8 +86,10 @@ type Failure struct {
 // Start starts a server with one member, 4711. The caller closes it.
 func Start() *Server {
 	s := &Server{
-		Server: platformtest.Start(), calls: map[string]int{}, names: map[string]string{"4711": "安妮"}, leaders: map[string]bool{},
-		media: map[string]Media{}, tasks: map[string]bool{}, bodies: map[string]map[string]any{}, serial: 1234567890123455,
+		Server: platformtest.Start(), calls: map[string]int{}, names: map[string]string{"4711": "安妮"},
+		leaders: map[string]bool{},
+		media:   map[string]Media{}, tasks: map[string]bool{}, bodies: map[string]map[string]any{},
+		serial: 1234567890123455,
 	}
 	s.Mux.HandleFunc("/", s.serve)
 	return s
@@ -200,7 +202,8 @@ func Compose(from, elements string) string {
 func Press(from, key string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(key))
-	return Compose(from, "<MsgType><![CDATA[event]]></MsgType><Event><![CDATA[template_card_event]]></Event><EventKey>"+b.String()+
+	return Compose(from, "<MsgType><![CDATA[event]]></MsgType><Event><![CDATA[template_card_event]]></Event><EventKey>"+
+		b.String()+
 		"</EventKey><TaskId><![CDATA[task0001]]></TaskId><CardType><![CDATA[button_interaction]]></CardType><ResponseCode><![CDATA[vxR7]]></ResponseCode>")
 }
 
@@ -217,7 +220,8 @@ func (s *Server) Save() error {
 		echo := Encrypt("1616140317555161061", Corp)
 		query := Signed(echo, time.Now())
 		query.Set("echostr", echo)
-		status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodGet, to+"?"+query.Encode(), "", nil))
+		status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodGet, to+"?"+query.Encode(), "",
+			nil))
 		switch {
 		case err != nil:
 			return err
@@ -245,7 +249,8 @@ func (s *Server) Post(query url.Values, body string) (status int, answer string,
 	s.last, s.lastURL = []byte(body), query.Encode()
 	to := s.callback
 	release()
-	status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodPost, to+"?"+query.Encode(), "text/xml", []byte(body)))
+	status, text, err := s.Do(platformtest.Request(context.Background(), http.MethodPost, to+"?"+query.Encode(),
+		"text/xml", []byte(body)))
 	return status, string(text), err
 }
 
@@ -259,7 +264,8 @@ var nonces atomic.Int64
 // Signed returns the query of a delivery, with a nonce of its own.
 func Signed(encrypted string, at time.Time) url.Values {
 	nonce, timestamp := strconv.FormatInt(1372623149+nonces.Add(1), 10), strconv.FormatInt(at.Unix(), 10)
-	return url.Values{"msg_signature": {Signature(Token, timestamp, nonce, encrypted)}, "timestamp": {timestamp}, "nonce": {nonce}}
+	return url.Values{"msg_signature": {Signature(Token, timestamp, nonce, encrypted)}, "timestamp": {timestamp},
+		"nonce": {nonce}}
 }
 
 // Signature signs texts.
@@ -308,7 +314,9 @@ func (s *Server) Seen(to string) (all []string) {
 }
 
 func refuse(w http.ResponseWriter, code int) {
-	platformtest.Answer(w, http.StatusOK, map[string]any{"errcode": code, "errmsg": fmt.Sprintf("error, hint: [1616140317_1_%d], from ip: 10.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=%d", code, code)})
+	platformtest.Answer(w, http.StatusOK,
+		map[string]any{"errcode": code,
+			"errmsg": fmt.Sprintf("error, hint: [1616140317_1_%d], from ip: 10.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=%d", code, code)})
 }
 
 // serve is the API.
@@ -372,7 +380,8 @@ func (s *Server) answer(path string, r *http.Request, raw []byte) (values platfo
 			return nil, 60111
 		}
 		leads := map[bool]int{true: 1}[s.leaders[id]]
-		return object{"userid": id, "name": name, "department": []int{1, 2}, "order": []int{1, 2}, "is_leader_in_dept": []int{0, leads}, "status": 1}, 0
+		return object{"userid": id, "name": name, "department": []int{1, 2}, "order": []int{1, 2},
+			"is_leader_in_dept": []int{0, leads}, "status": 1}, 0
 	case "agent/get":
 		if query.Get("agentid") != strconv.Itoa(Agent) {
 			return nil, 301002
@@ -400,7 +409,8 @@ func (s *Server) answer(path string, r *http.Request, raw []byte) (values platfo
 	case "oa/applyevent":
 		return object{"sp_no": "201909270001"}, 0
 	case "meeting/create":
-		return object{"meetingid": "hyXXXX", "meeting_code": "500123456", "meeting_link": "https://meeting.tencent.com/dm/x"}, 0
+		return object{"meetingid": "hyXXXX", "meeting_code": "500123456",
+			"meeting_link": "https://meeting.tencent.com/dm/x"}, 0
 	case "menu/create", "menu/delete":
 		return object{}, 0
 	}
@@ -440,7 +450,8 @@ func (s *Server) send(path string, body map[string]any) (values platformtest.Obj
 	case "template_card":
 		buttons, _ := content["button_list"].([]any)
 		task, _ := content["task_id"].(string)
-		if path == "appchat/send" || len(buttons) == 0 || len(buttons) > 6 || s.tasks[task] || !taskID.MatchString(task) {
+		if path == "appchat/send" || len(buttons) == 0 || len(buttons) > 6 || s.tasks[task] ||
+			!taskID.MatchString(task) {
 			return nil, 42019
 		}
 		s.tasks[task] = true

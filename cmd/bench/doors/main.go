@@ -162,7 +162,8 @@ func manyTools(first int) *mcp.Server {
 	for i := first; i < first+500; i++ {
 		s.AddTool(&mcp.Tool{
 			Name: fmt.Sprintf("tool_%d", i), InputSchema: json.RawMessage(`{"type":"object"}`),
-			Description: fmt.Sprintf("Read the %s of the %s in region %d", []string{"price", "weather", "owner", "size"}[i%4], []string{"house", "ship", "mill"}[i%3], i),
+			Description: fmt.Sprintf("Read the %s of the %s in region %d",
+				[]string{"price", "weather", "owner", "size"}[i%4], []string{"house", "ship", "mill"}[i%3], i),
 		}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "fine"}}}, nil
 		})
@@ -211,13 +212,15 @@ models:
   - {name: slow, provider: openai, model: slow, base_url: %q, api_key: none}
 agents: [{name: plain, model: plain}, {name: slow, model: slow}]
 `, models+"/v1", models+"/v1")
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte(config), 0o600), os.Mkdir(filepath.Join(dir, "skills"), 0o700))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte(config), 0o600),
+		os.Mkdir(filepath.Join(dir, "skills"), 0o700))
 	for i := range 2 {
 		if tools == "" {
 			break
 		}
 		skill := fmt.Sprintf("name: bench%d\ndescription: Many tools.\nprovider: mcp\nendpoint: %s/%d\nrisk_level: read\n", i, tools, i)
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, fmt.Sprintf("skills/bench%d.yaml", i)), []byte(skill), 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, fmt.Sprintf("skills/bench%d.yaml", i)), []byte(skill),
+			0o600))
 	}
 	if err != nil {
 		return nil, err
@@ -310,7 +313,8 @@ func (p *process) open(slow *slowModel, n int) (float64, error) {
 	var failed atomic.Pointer[error]
 	for i := range n {
 		all.Go(func() {
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(`{"model":"slow","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions",
+				strings.NewReader(`{"model":"slow","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
 			if err != nil {
 				failed.Store(&err)
 				return

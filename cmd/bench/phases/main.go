@@ -75,7 +75,8 @@ func measureIncident(out io.Writer) error {
 		}
 		fmt.Fprintln(out, runsHead)
 		for _, looks := range []int{0, 12} {
-			b := bench{app: a, name: "incident", text: "checkout is failing", script: longer(played.Script(), looks), more: looks}
+			b := bench{app: a, name: "incident", text: "checkout is failing", script: longer(played.Script(), looks),
+				more: looks}
 			for _, p := range replay.Providers() {
 				p.Deferral = false
 				var base measured
@@ -140,7 +141,8 @@ func (m measured) row(out io.Writer, provider, way string, base measured) {
 	for _, s := range m.path {
 		switches += s.Delivery[:1]
 	}
-	fmt.Fprintf(out, "| %d rounds | %s | %s | %d%s | %d | $%.4f%s | %s |\n", m.bill.Requests, provider, way, m.tools, fewer, m.bill.Input, m.bill.Dollars, change, switches)
+	fmt.Fprintf(out, "| %d rounds | %s | %s | %d%s | %d | $%.4f%s | %s |\n", m.bill.Requests, provider, way, m.tools,
+		fewer, m.bill.Input, m.bill.Dollars, change, switches)
 }
 
 func (b *bench) run(p replay.Provider, way string) (m measured, err error) {
@@ -180,7 +182,9 @@ func (b *bench) run(p replay.Provider, way string) (m measured, err error) {
 		return m, err
 	}
 	slices.Sort(tools)
-	for ev, err := range e.Send(context.Background(), engine.Message{Workflow: b.name, Text: b.text, Target: b.target, Params: b.params, Include: slices.Compact(tools)}) {
+	for ev, err := range e.Send(context.Background(),
+		engine.Message{Workflow: b.name, Text: b.text, Target: b.target, Params: b.params,
+			Include: slices.Compact(tools)}) {
 		if err != nil {
 			return m, err
 		}
@@ -204,7 +208,8 @@ func longer(s script.Script, looks int) script.Script {
 	var more []script.Answer
 	for range looks {
 		more = append(more, script.Answer{Calls: []script.Call{
-			{Name: "query_logs", Arguments: json.RawMessage(`{"query":"error","service":"checkout"}`)}, {Name: "get_error_rate", Arguments: json.RawMessage(`{"service":"checkout"}`)},
+			{Name: "query_logs", Arguments: json.RawMessage(`{"query":"error","service":"checkout"}`)},
+			{Name: "get_error_rate", Arguments: json.RawMessage(`{"service":"checkout"}`)},
 		}})
 	}
 	s.Answers = slices.Concat(s.Answers[:1], more, s.Answers[1:])

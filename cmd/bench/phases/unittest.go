@@ -44,7 +44,8 @@ func measureTests(out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		w, err := workdir.Open(unitTests, "", append(os.Environ(), trust.Variable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
+		w, err := workdir.Open(unitTests, "",
+			append(os.Environ(), trust.Variable+"="+dir, "ANTHROPIC_API_KEY=unused", "OPENAI_API_KEY=unused"))
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,8 @@ func measureTests(out io.Writer) (err error) {
 		}
 		again := &replayed{gave: gave}
 		b := bench{
-			app: a, name: "unittest", text: "Write unit tests for rate/rate.go until they cover 80 % of its branches.", target: "rate/rate.go",
+			app: a, name: "unittest", text: "Write unit tests for rate/rate.go until they cover 80 % of its branches.",
+			target: "rate/rate.go",
 			params: map[string]string{"goal": "80", "mutants": "60"}, script: played.Script(), begin: again.begin,
 		}
 		for _, d := range made[0].Tools {
@@ -111,7 +113,8 @@ func (b *bench) toolsets(out io.Writer, all []tool.Definition) {
 		for _, name := range skill.Tools {
 			n += cost[strings.TrimSuffix(name, "Tool")]
 		}
-		fmt.Fprintf(out, "| %s | %d | %d | %d (−%.0f %%) |\n", ph.Name, len(skill.Tools), n, sum, 100*float64(sum-n)/float64(sum))
+		fmt.Fprintf(out, "| %s | %d | %d | %d (−%.0f %%) |\n", ph.Name, len(skill.Tools), n, sum,
+			100*float64(sum-n)/float64(sum))
 	}
 }
 
@@ -127,7 +130,8 @@ func switches(out io.Writer, paths map[string][]session.Switch) {
 		fmt.Fprintf(out, "| %d | %s → %s | %d |", i+1, s.From, s.To, s.ToolTokens)
 		for _, p := range replay.Providers() {
 			declared, auto := paths[p.Name+"declare"][i], paths[p.Name+"auto"][i]
-			fmt.Fprintf(out, " %.0f tokens, $%.4f | %s: %.0f, $%.4f |", declared.Lost, declared.Lost*p.Input/1e6, auto.Delivery, auto.Lost, auto.Lost*p.Input/1e6)
+			fmt.Fprintf(out, " %.0f tokens, $%.4f | %s: %.0f, $%.4f |", declared.Lost, declared.Lost*p.Input/1e6,
+				auto.Delivery, auto.Lost, auto.Lost*p.Input/1e6)
 		}
 		fmt.Fprintln(out)
 	}
@@ -148,7 +152,8 @@ func runTests() (gave []chat.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command("go", "run", ".", "--target", filepath.Join(project, "rate", "rate.go"), "--script", answers, "--json")
+	c := exec.Command("go", "run", ".", "--target", filepath.Join(project, "rate", "rate.go"), "--script", answers,
+		"--json")
 	c.Dir, c.Stderr = unitTests, os.Stderr
 	said, err := c.Output()
 	if err != nil {
@@ -168,7 +173,8 @@ func runTests() (gave []chat.Result, err error) {
 			return nil, err
 		}
 		if r := e.Result; r != nil {
-			gave = append(gave, chat.Result{Name: r.Name, Text: r.Text, Failed: r.Failed, View: &chat.View{Data: r.Data}})
+			gave = append(gave, chat.Result{Name: r.Name, Text: r.Text, Failed: r.Failed,
+				View: &chat.View{Data: r.Data}})
 		}
 	}
 	return gave, lines.Err()

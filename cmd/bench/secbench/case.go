@@ -152,7 +152,8 @@ func (r *benchRun) write(step map[string]any, file string) error {
 	for i := range int(max(1, repeat)) {
 		name, text := file, content
 		if many {
-			name, text = strings.ReplaceAll(file, "%d", strconv.Itoa(i)), strings.ReplaceAll(content, "%d", strconv.Itoa(i))
+			name, text = strings.ReplaceAll(file, "%d", strconv.Itoa(i)),
+				strings.ReplaceAll(content, "%d", strconv.Itoa(i))
 		}
 		target := name
 		if atomic, _ := step["atomic"].(bool); atomic {
@@ -243,7 +244,8 @@ func (c benchCaseOf) call(ctx context.Context, workspace string) error {
 		return err
 	}
 	defer service.stop()
-	b, err := newBenchSkills(workspace, c.Dir, c.Env, egress.Config{Allow: []string{"127.0.0.0/8", "[::1]:*"}, Dial: service.dial})
+	b, err := newBenchSkills(workspace, c.Dir, c.Env,
+		egress.Config{Allow: []string{"127.0.0.0/8", "[::1]:*"}, Dial: service.dial})
 	if err != nil {
 		return err
 	}

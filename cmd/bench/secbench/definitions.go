@@ -65,7 +65,8 @@ func judgeDefinitions(ctx context.Context, files []string, out io.Writer) error 
 			}
 			if !fine {
 				unexpected++
-				fmt.Fprintf(out, "not as expected: %s %s: %s: held %v, refused %v\n", c.ID, c.Expect, c.Why, st.Held, st.Refused)
+				fmt.Fprintf(out, "not as expected: %s %s: %s: held %v, refused %v\n", c.ID, c.Expect, c.Why, st.Held,
+					st.Refused)
 			}
 		}
 		fmt.Fprintf(out, "%s: %d taken, %d held back, %d refused", file, taken, held, refused)
@@ -118,7 +119,8 @@ func readDefinitions(file string) (cases []definitionCase, err error) {
 		if len(c.Parameters) == 0 || string(c.Parameters) == "{}" || string(c.Parameters) == "null" {
 			c.Parameters = json.RawMessage(`{"type":"object"}`)
 		}
-		definition, err := json.Marshal(map[string]any{"name": c.Name, "description": c.Description, "inputSchema": c.Parameters})
+		definition, err := json.Marshal(map[string]any{"name": c.Name, "description": c.Description,
+			"inputSchema": c.Parameters})
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +182,8 @@ func (l listing) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // judged runs a server until its definitions were judged.
 func judged(ctx context.Context, pins *mcp.Pins, list listing) (st mcp.Status, err error) {
-	loaded, err := mcp.New(mcp.Config{HTTP: &http.Client{Transport: list}, Pins: pins}).Load(skill.Config{Name: "s", Endpoint: "http://service.test"})
+	loaded, err := mcp.New(mcp.Config{HTTP: &http.Client{Transport: list}, Pins: pins}).Load(skill.Config{Name: "s",
+		Endpoint: "http://service.test"})
 	if err != nil {
 		return st, err
 	}

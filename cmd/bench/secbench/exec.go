@@ -32,7 +32,10 @@ type execRequest struct {
 
 // benchExec answers exec: it runs a command line in the workspace.
 func benchExec(mode string) func(context.Context, execRequest) (map[string]any, error) {
-	programs := sync.OnceValues(func() (*sandbox.Sandbox, error) { return sandbox.New(sandbox.Config{Mode: sandbox.Mode(mode)}) })
+	programs := sync.OnceValues(func() (*sandbox.Sandbox,
+		error) {
+		return sandbox.New(sandbox.Config{Mode: sandbox.Mode(mode)})
+	})
 	return func(ctx context.Context, request execRequest) (map[string]any, error) {
 		s, err := programs()
 		if err != nil {
@@ -42,7 +45,8 @@ func benchExec(mode string) func(context.Context, execRequest) (map[string]any, 
 		if err != nil {
 			return benchRefusal(err)
 		}
-		guard, err := protect.New(protect.Config{Dir: request.Workspace, Names: benchNames(request.Workspace), Mode: s.Mode()})
+		guard, err := protect.New(protect.Config{Dir: request.Workspace, Names: benchNames(request.Workspace),
+			Mode: s.Mode()})
 		if err != nil {
 			return benchRefusal(err)
 		}
@@ -52,7 +56,8 @@ func benchExec(mode string) func(context.Context, execRequest) (map[string]any, 
 			return benchRefusal(err)
 		}
 		result, err := s.Run(ctx, sandbox.Command{
-			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace, Folder: guard.Folder(), Sealed: sealed,
+			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace, Folder: guard.Folder(),
+			Sealed: sealed,
 			Limits: sandbox.Limits{Wall: time.Duration(request.Timeout * float64(time.Second))},
 		})
 		done := guard.End()
@@ -63,7 +68,8 @@ func benchExec(mode string) func(context.Context, execRequest) (map[string]any, 
 			return nil, err
 		}
 		return map[string]any{
-			"ok": result.Exit == 0, "exit": result.Exit, "output": printable.Text(result.Stdout.String()) + printable.Text(result.Stderr.String()),
+			"ok": result.Exit == 0, "exit": result.Exit,
+			"output":  printable.Text(result.Stdout.String()) + printable.Text(result.Stderr.String()),
 			"refused": false, "error": string(result.Limit), "mode": string(result.Mode),
 			"put_back": done,
 		}, nil

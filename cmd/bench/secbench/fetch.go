@@ -40,7 +40,8 @@ func benchFetch(ctx context.Context, q fetchRequest) (map[string]any, error) {
 	if q.Resolver == "" {
 		resolver = net.DefaultResolver
 	}
-	guard, err := egress.New(egress.Config{Allow: q.Allow, Own: []uint16{q.OwnPort}, Lookup: resolver.LookupNetIP, Dial: passed.dial})
+	guard, err := egress.New(egress.Config{Allow: q.Allow, Own: []uint16{q.OwnPort}, Lookup: resolver.LookupNetIP,
+		Dial: passed.dial})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 		return nil, err
 	}
 	reserved := nameset.Reserved()
-	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
+	b := &benchSkills{table: skill.NewTable(nil),
+		seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
 		Providers: []skill.Provider{b.seen},
@@ -90,7 +91,8 @@ func benchLoad(ctx context.Context, request loadRequest) (map[string]any, error)
 	report := b.loader.Load(ctx)
 	errs, details := []map[string]any{}, map[string]any{}
 	for _, p := range report.Problems {
-		errs = append(errs, map[string]any{"file": filepath.Base(p.File), "line": p.Line, "field": p.Field, "error": p.Error()})
+		errs = append(errs, map[string]any{"file": filepath.Base(p.File), "line": p.Line, "field": p.Field,
+			"error": p.Error()})
 	}
 	for _, s := range b.table.ListEnabled() {
 		details[s.Name()] = b.describe(s)
@@ -102,7 +104,10 @@ func benchLoad(ctx context.Context, request loadRequest) (map[string]any, error)
 func (b *benchSkills) describe(s skill.Skill) map[string]any {
 	d, c := skill.DetailsOf(s), b.seen.config(s.Name())
 	return map[string]any{
-		"name": s.Name(), "description": s.Description(), "provider": d.Provider, "risk_level": d.Risk, "version": d.Version,
-		"timeout": c.Timeout.Seconds(), "endpoint": c.Endpoint, "replay": cmp.Or(c.Replay, map[tool.Risk]tool.Replay{tool.Read: tool.Safe}[c.RiskLevel], tool.Never), "parameters": s.Parameters(),
+		"name": s.Name(), "description": s.Description(), "provider": d.Provider, "risk_level": d.Risk,
+		"version": d.Version,
+		"timeout": c.Timeout.Seconds(), "endpoint": c.Endpoint,
+		"replay":     cmp.Or(c.Replay, map[tool.Risk]tool.Replay{tool.Read: tool.Safe}[c.RiskLevel], tool.Never),
+		"parameters": s.Parameters(),
 	}
 }

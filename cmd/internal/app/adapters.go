@@ -24,7 +24,8 @@ import (
 
 // newModel makes a model. This is the one list of adapters: a new one costs its
 // folder and a line here.
-func newModel(file string, m config.Model, registry *catalog.Registry, pdfs *pdf.Reader, log *slog.Logger) (model.Model, error) {
+func newModel(file string, m config.Model, registry *catalog.Registry, pdfs *pdf.Reader, log *slog.Logger) (model.Model,
+	error) {
 	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
 	if m.Retries == 0 {
 		transport.Retries = -1
@@ -36,14 +37,19 @@ func newModel(file string, m config.Model, registry *catalog.Registry, pdfs *pdf
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
 			return openai.New(openai.Config{
-				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
-				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries, Headers: headers, Log: log, Transport: model.Transport(transport),
+				Model: m.Model, Name: m.Provider + "/" + m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey),
+				Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price),
+				Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
+				Schemas: strings.TrimSuffix(m.Schemas, "auto"), Verbatim: !m.TextCalls, Retries: transport.Retries,
+				Headers: headers, Log: log, Transport: model.Transport(transport),
 			})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
-				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
-				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries, Log: log, Headers: headers, Transport: model.Transport(transport),
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens,
+				CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, PDF: pdfs.Text, KeyFrom: m.KeyFrom,
+				Deferral: m.Mode == string(selection.Native), Verbatim: !m.TextCalls, Retries: transport.Retries,
+				Log: log, Headers: headers, Transport: model.Transport(transport),
 			})
 		},
 		"scripted": func() (model.Model, error) { return script.Read(config.Abs(file, m.Script)) },
@@ -62,7 +68,8 @@ func newModel(file string, m config.Model, registry *catalog.Registry, pdfs *pdf
 		adapter, ok = adapters["openai"], s.BaseURL != ""
 	}
 	if !ok {
-		return nil, fmt.Errorf("there is no provider %q%s", m.Provider, nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
+		return nil, fmt.Errorf("there is no provider %q%s", m.Provider,
+			nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
 	}
 	return adapter()
 }
@@ -78,7 +85,8 @@ func modelsOf(environment func(string) string) (models []config.Model, why strin
 		if key == "" {
 			why = "OPENAI_BASE_URL is set"
 		}
-		m = config.Model{KeyFrom: "the environment variable OPENAI_API_KEY", Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), UsualModel("openai")), BaseURL: url, APIKey: secret.Value(key)}
+		m = config.Model{KeyFrom: "the environment variable OPENAI_API_KEY", Name: "openai", Provider: "openai",
+			Model: cmp.Or(getenv("OPENAI_MODEL"), UsualModel("openai")), BaseURL: url, APIKey: secret.Value(key)}
 	case getenv("ANTHROPIC_API_KEY") != "":
 		why = "ANTHROPIC_API_KEY is set"
 		m = config.Model{

@@ -43,7 +43,8 @@ func recommend(c config.Recommend, fitted tune.WeightsFile) selection.Recommend 
 // Recommends says which weights a recommender has, and why they may not be fitted: it is off, or
 // etui.yaml sets them. Empty means that they may be.
 func Recommends(c config.Recommend, fitted tune.WeightsFile) (now tune.Recommender, fixed string) {
-	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
+	now = tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History),
+		Recency: float64(c.Recency)}
 	chosen := now != tune.DefaultRecommender() // weights that a person has chosen win
 	if fitted.Recommender != nil && !chosen {
 		now = *fitted.Recommender
@@ -62,7 +63,8 @@ func Recommends(c config.Recommend, fitted tune.WeightsFile) (now tune.Recommend
 func (a *App) newTuner(e engine.Config, fitted tune.WeightsFile) *tuner.Tuner {
 	c := a.Workspace.Config
 	return tuner.New(tuner.Config{
-		State: a.Workspace.State, On: c.Usage.Keep && c.Usage.Tune && !c.Usage.Guests, Turns: e.Learning.Log, Votes: c.Usage.Vote,
+		State: a.Workspace.State, On: c.Usage.Keep && c.Usage.Tune &&
+			!c.Usage.Guests, Turns: e.Learning.Log, Votes: c.Usage.Vote,
 		Catalog:     func() *catalog.Catalog { return a.Engine.Catalog() },
 		Recommender: func(now tune.WeightsFile) (tune.Recommender, string) { return Recommends(c.Recommend, now) },
 		Apply:       func(now tune.WeightsFile) { e.Selection.Tuning.Set(now.Weights, recommend(c.Recommend, now)) },
@@ -90,7 +92,8 @@ func (a *App) named(models map[string]model.Model, key, name string) (model.Mode
 	if m, ok := models[name]; ok {
 		return m, nil
 	}
-	return nil, a.Workspace.Mistakef("%s: there is no model %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
+	return nil, a.Workspace.Mistakef("%s: there is no model %q%s", key, name,
+		nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
 }
 
 // newEmbedder makes what compares meanings; nil when nothing does. Without a store it
@@ -122,7 +125,8 @@ func encoder(w *workdir.Workspace, file string, log *slog.Logger) embedding.Conf
 
 // Measured returns what computes vectors for a measurement, with the embeddings of a workspace; nil
 // when it has none.
-func Measured(ctx context.Context, w *workdir.Workspace, log *slog.Logger, progress func(done, all int)) func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32, err error) {
+func Measured(ctx context.Context, w *workdir.Workspace, log *slog.Logger,
+	progress func(done, all int)) func([]*tool.Definition, []string) (ofTools, ofQuestions [][]float32, err error) {
 	c := encoder(w, "embeddings-measured.jsonl", log)
 	if c.Model == "" {
 		return nil
@@ -222,10 +226,13 @@ func (a *App) agents(ctx context.Context, models map[string]model.Model, stored 
 			g.Instructions = ""
 		}
 		agents[i] = engine.Agent{
-			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, ClientLeads: leads,
-			Chores: chores, Groups: g.Groups,
-			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Spawn: agent.Spawn(g.Spawn), Steer: g.Steer, Disk: disk,
+			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions,
+			ClientLeads: leads,
+			Chores:      chores, Groups: g.Groups,
+			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy,
+			NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered,
+			HistoryTokens: c.Limits.HistoryTokens,
+			Spawn:         agent.Spawn(g.Spawn), Steer: g.Steer, Disk: disk,
 			NoClientTools: g.ClientTools == "none", SelectClientTools: g.ClientTools == "selected",
 			Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
@@ -254,7 +261,8 @@ func choresOf(models map[string]model.Model, g config.Agent) (*agent.Chores, err
 func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.Store, error) {
 	w := a.Workspace
 	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{
-		Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Guides: workdir.Guides(), Steady: a.tools.steady, Days: w.Config.Memory.Days,
+		Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Guides: workdir.Guides(), Steady: a.tools.steady,
+		Days: w.Config.Memory.Days,
 	}
 	switch {
 	case w.Config.Store == "":
@@ -264,7 +272,8 @@ func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.
 	}
 	s := memory.New(of)
 	if guide := s.Guide(); guide != "" {
-		a.settings.Log.DebugContext(ctx, "the agent's instructions include a file of the workspace", "agent", g.Name, "file", guide)
+		a.settings.Log.DebugContext(ctx, "the agent's instructions include a file of the workspace", "agent", g.Name,
+			"file", guide)
 	}
 	if of.Shared == nil || !stored {
 		return s, nil

@@ -150,7 +150,8 @@ func (a *App) open(ctx context.Context) error {
 		a.close = append(a.close, unlock)
 	}
 	var err error
-	a.state, err = state.Open(ctx, a.Workspace, state.Config{Stored: settings.Stored, Records: settings.Records, Log: settings.Log})
+	a.state, err = state.Open(ctx, a.Workspace,
+		state.Config{Stored: settings.Stored, Records: settings.Records, Log: settings.Log})
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,8 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.eraser = erase.New(erase.Config{
-		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants, a.Engine.Inquiries(), a.tools.channels, a.logins},
+		Engine: a.Engine, Parts: []erase.Part{schedule.NewTasks(a.Engine), a.Engine.Approvals().Grants,
+			a.Engine.Inquiries(), a.tools.channels, a.logins},
 		Local: []erase.Part{a.Engine, a.skills.calls, a.desk}, Log: settings.Log,
 	})
 	var registry admin.Registry
@@ -195,14 +197,20 @@ func (a *App) open(ctx context.Context) error {
 		Models: c.API.Models, A2A: c.API.A2A, AGUI: c.API.AGUI,
 		Eraser:  a.eraser,
 		Console: elsewhere(c.API.Console),
-		File:    &console.File{Path: a.Workspace.File, Read: config.Read, Write: a.reloader.write, Check: a.reloader.check, Switch: a.reloader.switched},
+		File: &console.File{Path: a.Workspace.File, Read: config.Read, Write: a.reloader.write,
+			Check: a.reloader.check, Switch: a.reloader.switched},
 		Preview: a.reloader.preview,
-		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(), Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings), URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(registry), Channels: a.tools.channels, Logins: a.desk, Log: settings.Log,
+		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(),
+		Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings),
+		URL: strings.TrimSuffix(c.API.URL, "/"), Skills: a.skills.admin(registry), Channels: a.tools.channels,
+		Logins: a.desk, Log: settings.Log,
 		Users: func() *identity.Users { return rulebook.Of(a.Config.Registry.Catalog()).Users() },
 		Status: api.Config{
 			Version: settings.Version, Policy: func() []rules.Status { return rulebook.Of(a.Config.Registry.Catalog()).Policy() },
-			Configuration: func() api.Configuration { return *a.reloader.status.Load() }, Embeddings: embeddings(a.Config.Embedder, c.Embeddings.Model),
-			Ranking: func() api.Ranking { return a.tuner.Ranking() }, Otherwise: a.reloader.otherwise, Selection: a.Config.Selection, AddExample: a.tools.addExample,
+			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
+			Embeddings:    embeddings(a.Config.Embedder, c.Embeddings.Model),
+			Ranking:       func() api.Ranking { return a.tuner.Ranking() }, Otherwise: a.reloader.otherwise,
+			Selection: a.Config.Selection, AddExample: a.tools.addExample,
 		},
 	})
 	if settings.Stored && !settings.Records {
@@ -238,7 +246,8 @@ func (a *App) resume(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			a.settings.Log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause, "error", err)
+			a.settings.Log.ErrorContext(ctx, "open turns could not be resumed; etui tries again", "after", pause,
+				"error", err)
 			if !sleep.For(ctx, pause) {
 				return
 			}
@@ -305,7 +314,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) (accounts []channel.
 	if err := book.Apply(a.Config.Registry, a.Config.Workflows); err != nil {
 		return nil, err
 	}
-	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.Warnings(a.Config.Registry.Catalog(), a.state.Keys, len(w.Config.Channels) > 0))
+	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(),
+		book.Warnings(a.Config.Registry.Catalog(), a.state.Keys, len(w.Config.Channels) > 0))
 	return accounts, nil
 }
 
@@ -316,14 +326,17 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	e := engine.Config{
 		Registry: a.Config.Registry, Workflows: a.Config.Workflows, Skills: a.skills.table,
 		Users:      func(now *catalog.Catalog) *identity.Users { return rulebook.Of(now).Users() },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: asked.Approve,
-		Asking: inquiry.Host{Circles: asked.Circles, Places: places{&a.tools.channels}, Audit: a.skills.calls.Keep}, Tracer: a.skills.traces.Tracer(), Log: a.settings.Log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns,
+		Approvers: asked.Approve,
+		Asking:    inquiry.Host{Circles: asked.Circles, Places: places{&a.tools.channels}, Audit: a.skills.calls.Keep},
+		Tracer:    a.skills.traces.Tracer(), Log: a.settings.Log,
 	}
 	if a.state.Store != nil && (stored || settings.Records) {
 		e.Store = a.state.Store
 	}
 	u := c.Usage
-	e.Learning = learning.Config{Log: a.state.Turns(ctx), Keep: u.Keep, Vote: u.Vote, OwnOnly: u.Share == "user", Guests: u.Guests}
+	e.Learning = learning.Config{Log: a.state.Turns(ctx), Keep: u.Keep, Vote: u.Vote, OwnOnly: u.Share == "user",
+		Guests: u.Guests}
 	var err error
 	models, err := a.newModels()
 	if err != nil {
@@ -350,14 +363,17 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Selection = selection.Config{
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
-		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Weights: fitted.Weights,
+		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget,
+		WindowShare: c.Selection.WindowShare,
+		Direct:      c.Selection.Direct, Pinned: c.Selection.Pinned, Weights: fitted.Weights,
 		Recommend: recommend(c.Recommend, fitted), Tuning: &selection.Tuning{},
 	}
 	a.tuner = a.newTuner(e, fitted)
 	e.Turn = turn.Config{
-		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.settings.Secrets,
+		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result),
+		MaxSkill: int(c.Limits.Skill),
+		Decide:   rulebook.Decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide,
+		Secrets: a.settings.Secrets,
 	}
 	if name := c.Sessions.SummaryModel; name != "" {
 		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {
@@ -385,9 +401,11 @@ func elsewhere(c config.Console) server.Elsewhere {
 	out := server.Elsewhere{URL: c.URL, Keys: c.Keys}
 	if c.Issuer != "" {
 		out.Provider = oidc.New(oidc.Config{
-			Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: string(c.ClientSecret), Back: c.URL + console.Path + "/back", Scopes: c.Scopes,
+			Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: string(c.ClientSecret),
+			Back: c.URL + console.Path + "/back", Scopes: c.Scopes,
 			RoleClaim: c.RoleClaim, GroupsClaim: c.GroupsClaim,
-			Roles: map[console.Role][]string{console.Owner: c.Owners, console.Operator: c.Operators, console.Viewer: c.Viewers},
+			Roles: map[console.Role][]string{console.Owner: c.Owners, console.Operator: c.Operators,
+				console.Viewer: c.Viewers},
 		})
 	}
 	return out

@@ -66,11 +66,13 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		})
 	case "irc":
 		return irc.New(irc.Config{
-			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
+			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret),
+			Rooms: c.Rooms, Log: log,
 		})
 	case "email":
 		return email.New(email.Config{
-			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Version: a.settings.Version, Log: log,
+			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token),
+			AuthServ: c.AuthServID, Unproven: c.Unproven, Version: a.settings.Version, Log: log,
 		})
 	case "slack":
 		workflows := map[string]string{}
@@ -78,31 +80,37 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			workflows[name] = string(url)
 		}
 		return slack.New(slack.Config{
-			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
+			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken),
+			Secret:    string(c.Secret),
 			Workflows: workflows, Records: a.state.Store, URL: c.URL, Client: web, Log: log,
 		})
 	case "web":
 		return webchat.New(webchat.Config{
-			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Page: c.Page, Calls: c.Calls, Records: a.state.Store, Log: log,
+			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Page: c.Page,
+			Calls: c.Calls, Records: a.state.Store, Log: log,
 		})
 	case "discord":
 		return discord.New(discord.Config{Token: string(c.Token), URL: c.URL, Client: web, Log: log})
 	case "matrix":
 		return matrix.New(matrix.Config{
-			URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Records: a.state.Store, Client: web, Log: log,
+			URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing ||
+				c.Refusal != "", Records: a.state.Store, Client: web, Log: log,
 		})
 	case "mattermost":
-		return mattermost.New(mattermost.Config{URL: c.URL, Token: string(c.Token), Records: a.state.Store, Client: web, Log: log})
+		return mattermost.New(mattermost.Config{URL: c.URL, Token: string(c.Token), Records: a.state.Store, Client: web,
+			Log: log})
 	case "webhook":
 		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
 	case "wecom":
 		if c.Bot != "" {
 			return wecom.NewBot(wecom.BotConfig{ID: c.Bot, Secret: string(c.Secret), URL: c.URL, Client: web, Log: log})
 		}
-		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
+		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token),
+			AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
 	case "feishu":
 		return feishu.New(feishu.Config{
-			AppID: c.AppID, AppSecret: string(c.Secret), VerificationToken: string(c.Token), EncryptKey: string(c.Key), Region: c.Region, URL: c.URL, Client: web, Log: log,
+			AppID: c.AppID, AppSecret: string(c.Secret), VerificationToken: string(c.Token), EncryptKey: string(c.Key),
+			Region: c.Region, URL: c.URL, Client: web, Log: log,
 		})
 	}
 	return nil, fmt.Errorf("there is no channel of type %q", c.Type)
@@ -111,15 +119,19 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 // only refuses the keys that mean nothing to the type of a channel.
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
-		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
+		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "",
+		"account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "",
+		"webhook": c.Webhook != "",
+		"corp":    c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
 		"region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0,
-		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page, "calls": c.Calls != "",
-		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
+		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page,
+		"calls": c.Calls != "",
+		"smtp":  c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && !slices.Contains(keys, key) {
-			return fmt.Errorf("the key %q means nothing to a channel of type %s, which takes %s", key, c.Type, strings.Join(keys, ", "))
+			return fmt.Errorf("the key %q means nothing to a channel of type %s, which takes %s", key, c.Type,
+				strings.Join(keys, ", "))
 		}
 	}
 	return nil
@@ -127,7 +139,8 @@ func only(c config.Channel, keys ...string) error {
 
 // wrongChannel says where in the configuration a channel is wrong.
 func wrongChannel(c config.Channel, err error) error {
-	return config.UsageError{Err: config.Error{File: c.Place.File, Line: c.Place.Line, Column: c.Place.Column, Message: "channel " + c.Name + ": " + err.Error()}}
+	return config.UsageError{Err: config.Error{File: c.Place.File, Line: c.Place.Line, Column: c.Place.Column,
+		Message: "channel " + c.Name + ": " + err.Error()}}
 }
 
 // openChannels makes the adapters of the configuration, and registers the tools that come
@@ -145,7 +158,8 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
-			Chats: rulebook.Chats(a.Workspace.Config, c.Name), Overhear: c.Overhear, Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute, Language: c.Language, Merge: c.Merge,
+			Chats: rulebook.Chats(a.Workspace.Config, c.Name), Overhear: c.Overhear, Always: c.Always, Whole: c.Whole,
+			PerMinute: c.PerMinute, Language: c.Language, Merge: c.Merge,
 		}
 		for _, b := range c.Bindings {
 			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
@@ -171,7 +185,8 @@ func (a *App) openChannels() (accounts []channel.Account, err error) {
 		for _, t := range tools.Tools() {
 			// The tools of a second account of a platform would have the same names.
 			if _, there := a.Config.Registry.Catalog().Get(t.Definition().Name); there {
-				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name, which works there only", c.Name, t.Definition().Name))
+				a.Warnings = append(a.Warnings,
+					fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name, which works there only", c.Name, t.Definition().Name))
 				continue
 			}
 			if err := a.Config.Registry.RegisterWithFilter(t, here); err != nil {
@@ -223,8 +238,9 @@ type messageInput struct {
 func (a *App) messageTool() tool.Tool {
 	return tool.Func(tool.Definition{
 		Name: outbox.PostTool, Description: "Send a message at once, while you go on working: to the user in this conversation, or to a chat of another channel. Your final reply is sent anyway; do not repeat the message in it.",
-		Translations: map[string]string{"zh": "立即发送一条消息：在当前会话中，或发到另一个渠道的聊天。"}, Aliases: []string{"notify", "send a message", "post to a channel", "通知", "发消息"},
-		Groups: []string{"channel"}, Risk: tool.Write, Replay: tool.Keyed, Source: "channel",
+		Translations: map[string]string{"zh": "立即发送一条消息：在当前会话中，或发到另一个渠道的聊天。"},
+		Aliases:      []string{"notify", "send a message", "post to a channel", "通知", "发消息"},
+		Groups:       []string{"channel"}, Risk: tool.Write, Replay: tool.Keyed, Source: "channel",
 	}, func(ctx context.Context, in messageInput) (string, error) {
 		f := tool.Caller(ctx)
 		if f.Session == "" {

@@ -26,7 +26,8 @@ func releaseMemory() {
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		var from, to uintptr
 		var access string
-		if n, _ := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &access); n == 3 && strings.HasSuffix(lines.Text(), " "+program) && access[1] == '-' {
+		if n, _ := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &access); n == 3 &&
+			strings.HasSuffix(lines.Text(), " "+program) && access[1] == '-' {
 			// Nobody can write there, so nothing is lost. A refusal costs memory only.
 			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
 		}

@@ -67,8 +67,12 @@ func Suggest(lang string, names []string, usual string) (name, says string) {
 // Absent tells that a model is none of those that a provider offers; empty if it is one, or if there is
 // no list.
 func Absent(lang string, names []string, name string) string {
-	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return n == name || strings.HasPrefix(n, name+":") }) {
+	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
+		return n == name ||
+			strings.HasPrefix(n, name+":")
+	}) {
 		return ""
 	}
-	return phrase.In(lang, "The provider's list has no model %s%s\n", name, cmp.Or(phrase.Near(name, slices.Values(names)).In(lang), phrase.Word(lang, ".")))
+	return phrase.In(lang, "The provider's list has no model %s%s\n", name,
+		cmp.Or(phrase.Near(name, slices.Values(names)).In(lang), phrase.Word(lang, ".")))
 }

@@ -79,8 +79,10 @@ type reloader struct {
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
-		file: w.File, environ: w.Environ, app: a, registry: a.Config.Registry, secrets: a.settings.Secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.tools.steady, before: a.tools.before, log: a.settings.Log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: state.Limits(w.Config), flows: w.Flows,
+		file: w.File, environ: w.Environ, app: a, registry: a.Config.Registry, secrets: a.settings.Secrets,
+		skills: a.skills, gateway: a.Engine,
+		steady: a.tools.steady, before: a.tools.before, log: a.settings.Log, asked: make(chan struct{}, 1),
+		text: w.Text, found: w.Found, served: w.Config, limits: state.Limits(w.Config), flows: w.Flows,
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
@@ -228,7 +230,8 @@ func (r *reloader) lookAtKeys(ctx context.Context) {
 	switch {
 	case err != nil:
 		if says = err.Error(); says != r.keys {
-			r.log.ErrorContext(ctx, "the changed API keys cannot be used; the previous ones stay in effect", "error", says)
+			r.log.ErrorContext(ctx, "the changed API keys cannot be used; the previous ones stay in effect", "error",
+				says)
 		}
 	case changed:
 		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.state.Keys.List()))
@@ -309,7 +312,8 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 		return err
 	}
 	if err := errors.Join( // those in use stay known
-		r.secrets.Set("the changed "+r.file, c.Secrets()...), r.secrets.Mark("the changed secrets of "+r.file, c.Hidden...),
+		r.secrets.Set("the changed "+r.file, c.Secrets()...),
+		r.secrets.Mark("the changed secrets of "+r.file, c.Hidden...),
 	); err != nil {
 		return err
 	}
@@ -323,13 +327,16 @@ func (r *reloader) apply(ctx context.Context, text []byte) error {
 	r.behind, r.limits = behind, state.Limits(c)
 	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
-	for _, warning := range append(wrong.Warnings(), p.Warnings(r.registry.Catalog(), r.app.state.Keys, len(r.app.Workspace.Config.Channels) > 0)...) {
+	for _, warning := range append(wrong.Warnings(),
+		p.Warnings(r.registry.Catalog(), r.app.state.Keys, len(r.app.Workspace.Config.Channels) > 0)...) {
 		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
-	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules",
+		len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
 	if keys := config.Restart(r.served, c); !slices.Equal(keys, r.restart) {
 		if r.restart = keys; len(keys) > 0 {
-			r.log.WarnContext(ctx, "these keys of the configuration have changed and take effect at the next start", "keys", strings.Join(keys, ", "))
+			r.log.WarnContext(ctx, "these keys of the configuration have changed and take effect at the next start",
+				"keys", strings.Join(keys, ", "))
 		}
 	}
 	return nil
@@ -457,7 +464,8 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 			}
 		}
 		if err := r.gateway.Agents().Roster.SetSkill(ctx, name, skill); err != nil {
-			r.log.ErrorContext(ctx, "the agent's skill has gone, and it has no tools now", "agent", name, "skill", active, "error", err)
+			r.log.ErrorContext(ctx, "the agent's skill has gone, and it has no tools now", "agent", name, "skill",
+				active, "error", err)
 			continue
 		}
 		r.log.WarnContext(ctx, "the agent's skill has gone", "agent", name, "skill", active, "now", skill)

@@ -32,6 +32,7 @@ func (a *App) heartbeat() (schedule.Heartbeat, error) {
 		if strings.TrimSpace(text) == "" {
 			return "", err
 		}
-		return "This is what " + workdir.HeartbeatFile + " says. Do what is due now; if nothing is, say so in one line.\n\n" + text, err
+		return "This is what " + workdir.HeartbeatFile +
+			" says. Do what is due now; if nothing is, say so in one line.\n\n" + text, err
 	}}, nil
 }

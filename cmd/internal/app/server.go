@@ -111,8 +111,11 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	watching, unwatch := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
-		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "following the API keys": s.followKeys, "watching the clock": s.clock.Run,
-		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.tools.channels.Run, "giving memory back": s.giveBack,
+		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run,
+		"removing old conversations": s.sweep, "following the API keys": s.followKeys,
+		"watching the clock":            s.clock.Run,
+		"keeping the texts about tools": s.tools.texts.Run, "running the channels": s.tools.channels.Run,
+		"giving memory back":  s.giveBack,
 		"fitting the weights": s.tuner.Run,
 	} {
 		watchers.Go(func() {
@@ -131,7 +134,9 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 		}
 		// While turns end, the server answers: a client that asks now learns that etui stops.
 		if left := s.stop(ctx); left > 0 {
-			s.settings.Log.WarnContext(ctx, "messages stay in the inbox; the next start, or another etui with the same store, answers them", "messages", left)
+			s.settings.Log.WarnContext(ctx,
+				"messages stay in the inbox; the next start, or another etui with the same store, answers them",
+				"messages", left)
 		}
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		if err = server.Shutdown(ending); err != nil {

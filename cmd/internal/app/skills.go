@@ -77,7 +77,8 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		logins.Desk = a.desk
 	}
 	providers, err := provider.New(provider.Config{
-		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: logins, Traces: traces, Version: a.settings.Version, Log: log,
+		Workspace: w, Out: out, Programs: a.tools.programs, Pins: s.pins, Logins: logins, Traces: traces,
+		Version: a.settings.Version, Log: log,
 	})
 	if err != nil {
 		return err
@@ -89,13 +90,15 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		return err
 	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: w.Roots(), Providers: providers, Package: markdown.LocalMachine().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
+		Roots: w.Roots(), Providers: providers, Package: markdown.LocalMachine().Load, Reserved: a.reserved(),
+		Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.tools.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
 	if s.calls, err = a.state.Calls(ctx, a.settings.Secrets, log); err != nil {
 		return err
 	}
-	s.shown = skill.Publish(s.table, a.Config.Registry, skill.PublishConfig{Observe: observer(s.calls, traces), Idle: !stored, Log: log})
+	s.shown = skill.Publish(s.table, a.Config.Registry,
+		skill.PublishConfig{Observe: observer(s.calls, traces), Idle: !stored, Log: log})
 	a.close = append(a.close, s.shown.Close)
 	return nil
 }
@@ -141,7 +144,8 @@ func (s *skills) run(ctx context.Context) {
 func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 	s.control.Look()
 	r := s.loader.Reload(ctx, by, why)
-	s.log.InfoContext(ctx, "skills read again", "by", by, "why", why, "skills", len(r.Loaded), "problems", len(r.Problems), "changed", r.Changed)
+	s.log.InfoContext(ctx, "skills read again", "by", by, "why", why, "skills", len(r.Loaded), "problems",
+		len(r.Problems), "changed", r.Changed)
 	return r
 }
 
@@ -247,7 +251,8 @@ func (g *extras) of(name string) string {
 func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
 	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
 		who, began := tool.Caller(ctx), time.Now()
-		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version, "etui.provider", u.Provider, "etui.tool", u.Tool)
+		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version,
+			"etui.provider", u.Provider, "etui.tool", u.Tool)
 		err := run(ctx)
 		result := outcome(err)
 		end(result, err == nil)

@@ -36,7 +36,8 @@ func (a *App) addSpawn() error {
 				}
 			}
 			if !slices.Contains(slices.Collect(others), name) {
-				return w.Mistakef("agent %s: spawn.agents: there is no agent %q%s", g.Name, name, nearest.Hint(name, others))
+				return w.Mistakef("agent %s: spawn.agents: there is no agent %q%s", g.Name, name,
+					nearest.Hint(name, others))
 			}
 		}
 		if g.Spawn.AtOnce > 0 {
@@ -53,11 +54,13 @@ func (a *App) addSpawn() error {
 func (a *App) spawnTool() tool.Tool {
 	return tool.Func(tool.Definition{
 		Name: agent.SpawnTool, Description: "Hand a task that takes many steps, or that can be done beside others, to a sub-agent that works in the background. Its result comes back as a message in this conversation.",
-		Translations: map[string]string{"zh": "把任务交给子代理在后台完成，结果稍后返回。"}, Aliases: []string{"sub-agent", "subagent", "delegate", "in the background", "子代理", "后台"},
-		Groups: []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed, Source: "builtin",
+		Translations: map[string]string{"zh": "把任务交给子代理在后台完成，结果稍后返回。"},
+		Aliases:      []string{"sub-agent", "subagent", "delegate", "in the background", "子代理", "后台"},
+		Groups:       []string{"agents"}, Risk: tool.Write, Replay: tool.Keyed, Source: "builtin",
 	}, func(ctx context.Context, in spawnInput) (chat.Result, error) {
 		return a.Engine.SubAgents().Start(ctx, subagent.Assignment{
-			Task: in.Task, Agent: in.Agent, Toolset: in.Toolset, Steps: in.Steps, Time: time.Duration(in.Minutes) * time.Minute, Tokens: in.Tokens,
+			Task: in.Task, Agent: in.Agent, Toolset: in.Toolset, Steps: in.Steps,
+			Time: time.Duration(in.Minutes) * time.Minute, Tokens: in.Tokens,
 		})
 	})
 }

@@ -29,7 +29,8 @@ func Subject(w *workdir.Workspace, c Config) func(context.Context) (*doctor.Subj
 		}
 		hosts, _ := shellHosts(w.Config.Sandbox, a.tools.programs) // a.Warnings has the error
 		return &doctor.Subject{
-			Workspace: w, Engine: a.Engine, Channels: a.tools.channels, Skills: a.skills.table, Programs: a.tools.programs, Keys: a.state.Keys,
+			Workspace: w, Engine: a.Engine, Channels: a.tools.channels, Skills: a.skills.table,
+			Programs: a.tools.programs, Keys: a.state.Keys,
 			Models: a.models.all, Configured: configured, Answering: a.Models, Readable: a.tools.readable, Hosts: hosts,
 			Decide: rulebook.Decide, Given: a.skills.given.of, Unknown: a.Mistakes.Unknown, Failures: a.Failures(),
 			Decisions: a.skills.control.Err(), Warnings: append(a.Mistakes.Later, a.Warnings...), Close: a.Close,

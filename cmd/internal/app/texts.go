@@ -22,8 +22,10 @@ func (a *App) addTexts(ctx context.Context) {
 		}
 	}
 	a.tools.texts = enrich.NewKeeper(enrich.KeeperConfig{
-		File: enrich.Open(a.Workspace.Texts()), Registry: a.Config.Registry, Given: given, Steady: a.tools.steady, Auto: c.Enrich.Mode == "auto", Budget: c.Enrich.Budget,
-		Languages: c.Enrich.Languages, Model: func() (model.Model, error) { return a.EnrichModel("") }, Log: a.settings.Log,
+		File: enrich.Open(a.Workspace.Texts()), Registry: a.Config.Registry, Given: given, Steady: a.tools.steady,
+		Auto: c.Enrich.Mode == "auto", Budget: c.Enrich.Budget,
+		Languages: c.Enrich.Languages, Model: func() (model.Model, error) { return a.EnrichModel("") },
+		Log: a.settings.Log,
 	})
 	a.tools.texts.Look(ctx)
 }

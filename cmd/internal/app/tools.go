@@ -132,7 +132,8 @@ func (a *App) addBuiltin() error {
 	if err := a.Config.Registry.Register(append(tools, memories.Tools(&a.tools.memory)...)...); err != nil {
 		return err
 	}
-	if err := a.Config.Registry.Register(askUser(), schedule.Tool(func() *schedule.Tasks { return schedule.NewTasks(a.Engine) })); err != nil {
+	if err := a.Config.Registry.Register(askUser(),
+		schedule.Tool(func() *schedule.Tasks { return schedule.NewTasks(a.Engine) })); err != nil {
 		return err
 	}
 	if err := a.addSpawn(); err != nil {
@@ -154,7 +155,8 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	files, err := builtin.Open(builtin.FilesConfig{
-		Dir: dir, Protected: slices.Concat(w.TrustedPaths(dir), w.SkillFolders(), []string{w.File, w.State}, inner, w.States()), Hidden: workdir.Secrets(w),
+		Dir: dir, Protected: slices.Concat(w.TrustedPaths(dir), w.SkillFolders(), []string{w.File, w.State}, inner,
+			w.States()), Hidden: workdir.Secrets(w),
 		ReadOnly: slices.Concat(a.tools.readable, w.SkillFolders()), Told: a.tools.readable,
 		Redact: func(text string) string { return a.settings.Secrets.Redactor().Text(text) },
 	})
@@ -172,15 +174,18 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return tools, nil
 	}
 	guard, err := protect.New(protect.Config{
-		Dir: dir, Names: w.TrustedPaths(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)), Hidden: workdir.Secrets(w), Mode: mode,
-		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)), Log: a.settings.Log,
+		Dir: dir, Names: w.TrustedPaths(dir), Own: slices.Concat(inner, w.States(), w.LinksFrom(dir)),
+		Hidden: workdir.Secrets(w), Mode: mode,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Journal: folder.Real(filepath.Dir(disorder)),
+		Log: a.settings.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.tools.guards = append(a.tools.guards, guard)
 	outside := slices.DeleteFunc(w.SkillFolders(), func(path string) bool { return folder.Within(dir, path) })
-	s := shell.New(shell.Config{Sandbox: a.tools.programs, Dir: dir, ReadOnly: append(outside, a.tools.readable...), Told: a.tools.readable, Guard: guard, Network: hosts})
+	s := shell.New(shell.Config{Sandbox: a.tools.programs, Dir: dir, ReadOnly: append(outside, a.tools.readable...),
+		Told: a.tools.readable, Guard: guard, Network: hosts})
 	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
 }
@@ -250,7 +255,8 @@ func addWeb(registry *catalog.Registry, w *workdir.Workspace) error {
 	if err != nil {
 		return w.Mistakef("tools.local: %w", err)
 	}
-	own, err := egress.New(egress.Config{Allow: egress.HostOf(c.Search.SearXNG), Own: w.Ports, Key: "tools.search.searxng"})
+	own, err := egress.New(egress.Config{Allow: egress.HostOf(c.Search.SearXNG), Own: w.Ports,
+		Key: "tools.search.searxng"})
 	if err == nil && c.Search.SearXNG != "" {
 		_, err = egress.ParseURL(c.Search.SearXNG)
 	}
@@ -259,8 +265,9 @@ func addWeb(registry *catalog.Registry, w *workdir.Workspace) error {
 	}
 	limits := egress.Limits{Time: webTime}
 	search := web.NewSearcher(web.SearchConfig{
-		Perplexity: string(c.Search.Perplexity), Brave: string(c.Search.Brave), SearXNG: c.Search.SearXNG, DuckDuckGo: c.Search.DuckDuckGo,
-		Client: out.Client(limits), Own: own.Client(limits),
+		Perplexity: string(c.Search.Perplexity), Brave: string(c.Search.Brave), SearXNG: c.Search.SearXNG,
+		DuckDuckGo: c.Search.DuckDuckGo,
+		Client:     out.Client(limits), Own: own.Client(limits),
 	})
 	if err := web.Register(registry, &web.Fetcher{Client: out.Client(limits)}, search); err != nil {
 		return fmt.Errorf("web tools: %w", err)

@@ -65,7 +65,8 @@ func Write(ctx context.Context, w *workdir.Workspace, version, file string) (b A
 	}
 	for _, dir := range slices.Concat(w.Folders(), []string{w.State}, w.SkillFolders(), read) {
 		if folder.Within(folder.Real(dir), filepath.Join(folder.Real(filepath.Dir(file)), filepath.Base(file))) {
-			return b, config.Usagef("%s is in %s; tools or the next backup could read it there: choose another folder", file, dir)
+			return b, config.Usagef("%s is in %s; tools or the next backup could read it there: choose another folder",
+				file, dir)
 		}
 	}
 	root, err := os.OpenRoot(w.State)
@@ -253,7 +254,8 @@ func transient(name string) bool {
 	case strings.HasPrefix(first, "."), strings.HasPrefix(first, before):
 		return true
 	}
-	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") || strings.HasSuffix(name, ".db-journal")
+	return strings.HasSuffix(name, ".db-wal") || strings.HasSuffix(name, ".db-shm") ||
+		strings.HasSuffix(name, ".db-journal")
 }
 
 // leadsInside reports whether a link stays in the folder that its name is relative to. A ".."
@@ -403,7 +405,8 @@ func replace(w *workdir.Workspace, fresh string) (aside string, err error) {
 		return "", err
 	}
 	old = slices.DeleteFunc(old, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) || e.Name() == workdir.LockFile || e.Name() == workdir.InstanceFile
+		return strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), before) ||
+			e.Name() == workdir.LockFile || e.Name() == workdir.InstanceFile
 	})
 	if len(old) > 0 {
 		aside = filepath.Join(w.State, before+time.Now().UTC().Format("20060102-150405"))

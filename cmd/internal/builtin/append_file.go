@@ -92,7 +92,8 @@ func (s spot) append(text string) (added int, size int64, err error) {
 func (s spot) alike(text string, head []byte) ([]byte, error) {
 	code, isText := textcode.Of(head)
 	if !isText {
-		return nil, fmt.Errorf("%s is a binary file, or text in an unknown encoding, and cannot be appended to", s.shown)
+		return nil, fmt.Errorf("%s is a binary file, or text in an unknown encoding, and cannot be appended to",
+			s.shown)
 	}
 	have, err := code.Decode(head)
 	if err != nil {

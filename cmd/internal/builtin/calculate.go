@@ -215,7 +215,8 @@ func (p *parser) power(depth int) (number, error) {
 		bits := int64(max(base.exact.Num().BitLen(), base.exact.Denom().BitLen()))
 		if abs := max(n, -n); abs <= maxBits && abs*bits <= maxBits {
 			x := big.NewInt(abs)
-			r := new(big.Rat).SetFrac(new(big.Int).Exp(base.exact.Num(), x, nil), new(big.Int).Exp(base.exact.Denom(), x, nil))
+			r := new(big.Rat).SetFrac(new(big.Int).Exp(base.exact.Num(), x, nil),
+				new(big.Int).Exp(base.exact.Denom(), x, nil))
 			if n < 0 {
 				r.Inv(r)
 			}
@@ -255,7 +256,8 @@ func (p *parser) literal() (number, error) {
 		c := p.text[end]
 		exponent := (c == '+' || c == '-') && end > p.at && (p.text[end-1] == 'e' || p.text[end-1] == 'E')
 		digit := c >= '0' && c <= '9'
-		letter := (c == 'e' || c == 'E') && end+1 < len(p.text) && strings.ContainsRune("0123456789+-", rune(p.text[end+1]))
+		letter := (c == 'e' || c == 'E') && end+1 < len(p.text) &&
+			strings.ContainsRune("0123456789+-", rune(p.text[end+1]))
 		if !digit && c != '.' && !letter && !exponent {
 			break
 		}
@@ -310,7 +312,8 @@ func (p *parser) name(depth int) (number, error) {
 	}
 	v, err := float(f(best.value()))
 	// Integral results of rounding stay exact.
-	if err == nil && (name == "round" || name == "floor" || name == "ceil" || name == "abs" || name == "sqrt") && v.float == math.Trunc(v.float) && math.Abs(v.float) < 1<<53 {
+	if err == nil && (name == "round" || name == "floor" || name == "ceil" || name == "abs" || name == "sqrt") &&
+		v.float == math.Trunc(v.float) && math.Abs(v.float) < 1<<53 {
 		return number{exact: new(big.Rat).SetInt64(int64(v.float))}, nil
 	}
 	return v, err

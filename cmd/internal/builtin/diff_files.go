@@ -40,5 +40,6 @@ func (f *Files) diffFiles(in diffInput) (string, error) {
 		return text, nil
 	}
 	shown := text[:strings.LastIndexByte(text[:maxText], '\n')+1]
-	return fmt.Sprintf("%s(the first %d of %d lines of the difference; read_file reads the rest)", shown, strings.Count(shown, "\n"), strings.Count(text, "\n")), nil
+	return fmt.Sprintf("%s(the first %d of %d lines of the difference; read_file reads the rest)", shown,
+		strings.Count(shown, "\n"), strings.Count(text, "\n")), nil
 }

@@ -64,7 +64,8 @@ func (r replacement) apply(name, text string) (c replaceResult, err error) {
 	case n == 0:
 		return c, fmt.Errorf("the old text does not occur in %s%s", name, nearest(text, r.Old))
 	case n > 1 && !r.All:
-		return c, fmt.Errorf("the old text occurs %d times in %s, in lines %s; add lines around it, or set all", n, name, places(text, old, n))
+		return c, fmt.Errorf("the old text occurs %d times in %s, in lines %s; add lines around it, or set all", n,
+			name, places(text, old, n))
 	}
 	if size := len(text) + n*(len(replaced)-len(old)); size > maxFile { // before it takes the memory
 		return c, fmt.Errorf("%s would have %d bytes with it; write at most 1 MiB", name, size)

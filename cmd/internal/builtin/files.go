@@ -81,7 +81,8 @@ func Open(c FilesConfig) (*Files, error) {
 	if f.redact == nil {
 		f.redact = func(text string) string { return text }
 	}
-	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.hidden: c.Hidden, &f.readOnly: c.ReadOnly} {
+	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.hidden: c.Hidden,
+		&f.readOnly: c.ReadOnly} {
 		for _, given := range paths {
 			absolute, err := filepath.Abs(given)
 			if err != nil {
@@ -240,7 +241,8 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 		return s, err
 	}
 	if !before.exact {
-		return s, fmt.Errorf("%s contains bytes that are not %s and would get lost; it can be read, not edited", s.shown, before.code)
+		return s, fmt.Errorf("%s contains bytes that are not %s and would get lost; it can be read, not edited",
+			s.shown, before.code)
 	}
 	after, err := change(s.shown, before.text)
 	if err != nil {
@@ -380,7 +382,8 @@ func (f *Files) walk(ctx context.Context, s spot, each func(found spot, e fs.Dir
 func tooDeep(name string, e fs.DirEntry) bool { return e.IsDir() && len(name) > maxPath }
 
 // tooMany is the note about a walk that left something out.
-var tooMany = fmt.Sprintf("\n(only the first %d entries were searched, with names of up to %d bytes: narrow path)", maxWalk, maxPath)
+var tooMany = fmt.Sprintf("\n(only the first %d entries were searched, with names of up to %d bytes: narrow path)",
+	maxWalk, maxPath)
 
 // below returns the spot of a file below a folder.
 func (s spot) below(name string) spot {

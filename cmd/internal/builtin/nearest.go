@@ -101,4 +101,5 @@ func squeeze(line string) string {
 	return strings.ToLower(strings.Join(strings.Fields(line), " "))
 }
 
-var marks = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "-", "\u2014", "-", "\u2212", "-", "\u3002", ".", "\u3001", ",")
+var marks = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "-", "\u2014",
+	"-", "\u2212", "-", "\u3002", ".", "\u3001", ",")

@@ -135,7 +135,8 @@ func (f *Files) findReadOnly(name string) (spot, error) {
 		below = first
 		break
 	}
-	return spot{place: p, name: below, shown: filepath.ToSlash(filepath.Join(p.dirs[0], below)), close: func() { _ = p.root.Close() }}, nil
+	return spot{place: p, name: below, shown: filepath.ToSlash(filepath.Join(p.dirs[0], below)),
+		close: func() { _ = p.root.Close() }}, nil
 }
 
 // notPaths are spellings that other programs expand. Here they would name files that

@@ -76,7 +76,8 @@ func (f *Files) hides(s spot) func(name string) bool {
 			return false
 		}
 		info, err := f.root.Lstat(name)
-		return slices.Contains(names, protect.Fold(name)) || err == nil && slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(h, info) })
+		return slices.Contains(names, protect.Fold(name)) ||
+			err == nil && slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(h, info) })
 	}
 }
 

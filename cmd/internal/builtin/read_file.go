@@ -84,7 +84,8 @@ func (p *part) note(whole bool) string {
 	}
 	switch {
 	case p.long > 0:
-		more = fmt.Sprintf("; line %d has %s%d bytes and is cut: search_text finds what is in it", p.last, atLeast, p.long)
+		more = fmt.Sprintf("; line %d has %s%d bytes and is cut: search_text finds what is in it", p.last, atLeast,
+			p.long)
 	case p.first == 1 && p.last == p.total && whole:
 		return ""
 	case p.last < p.total:

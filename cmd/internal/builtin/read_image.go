@@ -42,7 +42,8 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 		}
 		text += fmt.Sprintf("; shown with %d x %d", p.Width, p.Height)
 	}
-	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: p.MediaType, Data: p.Data}}}, nil
+	return chat.Result{Text: text + ".",
+		Images: []chat.File{{Name: path.Base(s.shown), MediaType: p.MediaType, Data: p.Data}}}, nil
 }
 
 // maxLarge is the maximum size of a picture in bytes.

@@ -45,14 +45,16 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Removed %s with everything in it: %d files and folders.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
+	return fmt.Sprintf("Removed %s with everything in it: %d files and folders.", s.shown, count),
+		say(s.shown, s.root.RemoveAll(s.name))
 }
 
 var (
 	errMany = errors.New("it contains more than 50,000 files; remove its folders one by one")
 	// Removing keeps each folder open that it is in: a deep one would take all files that
 	// this process may open.
-	errDeep = fmt.Errorf("it contains folders whose names have more than %d bytes; move those up and remove them first", maxPath)
+	errDeep = fmt.Errorf("it contains folders whose names have more than %d bytes; move those up and remove them first",
+		maxPath)
 )
 
 // count counts everything below a folder.

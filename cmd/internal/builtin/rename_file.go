@@ -61,7 +61,8 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 // holdsControl reports whether a folder that is moved here brings something that other
 // programs trust under its new name: workflows become .github/workflows.
 func (s spot) holdsControl(from spot) bool {
-	folder, err := from.root.OpenFile(from.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its writer
+	folder, err := from.root.OpenFile(from.name, os.O_RDONLY|syscall.O_NONBLOCK,
+		0) // a pipe does not wait for its writer
 	if err != nil {
 		return false // no folder
 	}

@@ -32,7 +32,8 @@ func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (sca
 	}
 	defer file.Close()
 	head := make([]byte, min(info.Size(), 64<<10))
-	if _, err := io.ReadFull(file, head); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := io.ReadFull(file, head); err != nil && !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return scanResult{}, say(s.shown, err)
 	}
 	code, isText := textcode.Of(head)

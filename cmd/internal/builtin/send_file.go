@@ -21,8 +21,9 @@ type sendFileInput struct {
 func (f *Files) SendFile() tool.Tool {
 	return tool.Func(tool.Definition{
 		Name: "send_file", Description: "Sends a file of the workspace to the user, together with your final reply: a chart, a document, an archive.",
-		Translations: map[string]string{"zh": "把工作区中的文件随最终回复一起发送给用户。"}, Aliases: []string{"attach", "send me the chart", "give a file", "发送文件", "发图片"},
-		Groups: []string{"file", "channel"}, Risk: tool.Read, Source: "channel",
+		Translations: map[string]string{"zh": "把工作区中的文件随最终回复一起发送给用户。"},
+		Aliases:      []string{"attach", "send me the chart", "give a file", "发送文件", "发图片"},
+		Groups:       []string{"file", "channel"}, Risk: tool.Read, Source: "channel",
 	}, func(_ context.Context, in sendFileInput) (chat.Result, error) {
 		s, err := f.find(in.Path)
 		if err != nil {
@@ -37,6 +38,7 @@ func (f *Files) SendFile() tool.Tool {
 			return chat.Result{}, fmt.Errorf("%s is empty", s.shown)
 		}
 		file := chat.File{Name: path.Base(s.shown), MediaType: http.DetectContentType(data), Data: data}
-		return chat.Result{Text: s.shown + " goes to the user with your final reply.", View: &chat.View{Files: []chat.File{file}}}, nil
+		return chat.Result{Text: s.shown + " goes to the user with your final reply.",
+			View: &chat.View{Files: []chat.File{file}}}, nil
 	})
 }

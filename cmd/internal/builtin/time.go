@@ -30,7 +30,8 @@ func (c *Clock) getTime(in timeInput) (string, error) {
 	if in.Zone != "" {
 		zone, err := time.LoadLocation(in.Zone)
 		if err != nil {
-			return "", fmt.Errorf("there is no time zone %q; names look like Europe/Berlin, Asia/Shanghai or UTC", in.Zone)
+			return "", fmt.Errorf("there is no time zone %q; names look like Europe/Berlin, Asia/Shanghai or UTC",
+				in.Zone)
 		}
 		t = t.In(zone)
 	}

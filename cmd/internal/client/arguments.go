@@ -29,7 +29,8 @@ func Arguments(parameters json.RawMessage, words []string) (json.RawMessage, err
 		}
 		property, known := schema.Properties[name]
 		if !known && len(schema.Properties) > 0 {
-			return nil, phrase.Errorf("there is no parameter %q%s", name, nearest.Hint(name, maps.Keys(schema.Properties)))
+			return nil, phrase.Errorf("there is no parameter %q%s", name,
+				nearest.Hint(name, maps.Keys(schema.Properties)))
 		}
 		values[name] = value
 		if property.Type != "string" && json.Valid([]byte(value)) {

@@ -87,7 +87,8 @@ func (k keyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var p wire.Problem
 	// Refusals of /mcp have a number for a code; the others of the protocol are its own answers.
 	err = json.Unmarshal(body, &p)
-	if p.Error.Message != "" && (err == nil || resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusUnauthorized) {
+	if p.Error.Message != "" && (err == nil || resp.StatusCode == http.StatusNotFound ||
+		resp.StatusCode == http.StatusUnauthorized) {
 		return nil, refusal(resp.StatusCode, p)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
@@ -257,9 +258,11 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil {
 		req.Body = http.NoBody
 	}
-	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
+	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey,
+		net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
 	go func() {
-		err := panics.Try(nil, "answering a request in this process", func() error { d.handler.ServeHTTP(w, req); return nil })
+		err := panics.Try(nil, "answering a request in this process",
+			func() error { d.handler.ServeHTTP(w, req); return nil })
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}

@@ -72,7 +72,8 @@ func (c *Client) Messages(ctx context.Context, key session.Key) iter.Seq2[chat.M
 		const most = 500
 		for skip := 0; ; {
 			var page inspect.Conversation
-			err := c.Do(ctx, http.MethodGet, fmt.Sprintf("%s?skip=%d&limit=%d", SessionPath(key), skip, most), nil, &page)
+			err := c.Do(ctx, http.MethodGet, fmt.Sprintf("%s?skip=%d&limit=%d", SessionPath(key), skip, most), nil,
+				&page)
 			if err != nil {
 				yield(chat.Message{}, err)
 				return

@@ -73,7 +73,8 @@ func (r *Reader) Read(file string) ([]Entry, error) {
 	}
 	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		x := translation{Reader: r, found: Entry{Client: f.clientOf(file), File: file, Name: name}, names: map[string]bool{}}
+		x := translation{Reader: r, found: Entry{Client: f.clientOf(file), File: file, Name: name},
+			names: map[string]bool{}}
 		x.found.Server.Name = cleanName(name)
 		x.server(entries[name])
 		found = append(found, x.result())

@@ -284,7 +284,8 @@ func (x *translation) arg(before, arg, dir string, i int) string {
 	case scoped.MatchString(arg): // however random its name looks
 	case looksSecret(arg), holdsPassword(arg):
 		name, rest, ok := strings.Cut(arg, ":") // a header
-		if begin := name + ":" + rest[:len(rest)-len(strings.TrimLeft(rest, " "))]; ok && headerName.MatchString(name) &&
+		if begin := name + ":" + rest[:len(rest)-len(strings.TrimLeft(rest, " "))]; ok &&
+			headerName.MatchString(name) &&
 			!strings.HasPrefix(rest, "//") {
 			begin += scheme.FindString(arg[len(begin):])
 			return hide(begin, name, arg[len(begin):])

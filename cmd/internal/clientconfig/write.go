@@ -76,7 +76,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 func (f Folders) Install(client, name string, command []string) (Change, error) {
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == client })
 	if i < 0 {
-		return Change{}, phrase.Errorf("there is no client %q%s; the clients are %s", client, phrase.Near(client, slices.Values(Names())), strings.Join(Names(), ", "))
+		return Change{}, phrase.Errorf("there is no client %q%s; the clients are %s", client,
+			phrase.Near(client, slices.Values(Names())), strings.Join(Names(), ", "))
 	}
 	if !plainName.MatchString(name) {
 		return Change{}, phrase.Errorf("the name %q: a server's has up to 64 letters of English, digits, - and _", name)
@@ -216,7 +217,8 @@ func inTOML(before []byte, list, name string, command []string) ([]byte, error) 
 	// The library reads a table that follows an inline one; clients do not.
 	inline := regexp.MustCompile(`(?m)^[ \t]*["']?` + list + `["']?[ \t]*=`).Match(before)
 	if _, table := all[list].(map[string]any); all[list] != nil && (inline || !table) {
-		return nil, phrase.Errorf("%s is no table to which [%s.%s] can be added; write it as one, then run this again", list, list, name)
+		return nil, phrase.Errorf("%s is no table to which [%s.%s] can be added; write it as one, then run this again",
+			list, list, name)
 	}
 	return append(after, "["+list+"."+name+"]\n"+entry.String()...), err
 }

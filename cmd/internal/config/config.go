@@ -533,7 +533,8 @@ func HasNames(platform string) bool {
 
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {
-	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Bot, c.AppID, c.Nick, c.Account})
+	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Bot, c.AppID,
+		c.Nick, c.Account})
 }
 
 // Binding chooses how the messages of a place are answered.

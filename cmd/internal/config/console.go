@@ -36,14 +36,17 @@ func (r *reader) console(at *yaml.Node, c Console, keyed bool) {
 		}
 		return
 	case !encrypted(c.Issuer):
-		r.fail(find(at, "issuer"), "api.console.issuer: %q must be an address as in https://login.example.com", c.Issuer)
+		r.fail(find(at, "issuer"), "api.console.issuer: %q must be an address as in https://login.example.com",
+			c.Issuer)
 	case c.ClientID == "":
-		r.fail(at, "api.console.issuer needs client_id, which the provider gives when you register %s/console/back", c.URL)
+		r.fail(at, "api.console.issuer needs client_id, which the provider gives when you register %s/console/back",
+			c.URL)
 	case len(listed) == 0 && c.RoleClaim == "":
 		r.fail(at, "api.console: the provider would let nobody in; list people or groups under owners, operators or viewers, or set role_claim")
 	}
 	for _, who := range listed {
-		if group, ok := strings.CutPrefix(who, "group:"); ok && group == "" || !ok && !strings.Contains(strings.Trim(who, "@"), "@") || strings.ContainsAny(who, "*") {
+		if group, ok := strings.CutPrefix(who, "group:"); ok && group == "" ||
+			!ok && !strings.Contains(strings.Trim(who, "@"), "@") || strings.ContainsAny(who, "*") {
 			r.fail(at, "api.console: %q is neither an email address nor a group, as in group:admins; patterns are not taken", who)
 		}
 	}
@@ -52,5 +55,6 @@ func (r *reader) console(at *yaml.Node, c Console, keyed bool) {
 // encrypted reports whether an address is one of HTTPS, or of this machine, for a first try.
 func encrypted(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && Loopback(u.Hostname()))
+	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && Loopback(u.Hostname()))
 }

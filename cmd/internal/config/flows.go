@@ -92,7 +92,8 @@ func (r *reader) flows(c *Config, root *yaml.Node, models map[string]bool) {
 		r.phases(f.Phases, find(root, "workflows", i, "phases"), models)
 	}
 	w := c.Workflow
-	if len(w.Phases) == 0 && (w.Description != "" || w.Limits != FlowLimits{} || form.Get(form.Get(root, "workflow"), "name") != nil) {
+	if len(w.Phases) == 0 && (w.Description != "" || w.Limits != FlowLimits{} ||
+		form.Get(form.Get(root, "workflow"), "name") != nil) {
 		r.fail(find(root, "workflow"), "a workflow needs the key \"phases\"")
 	}
 	r.phases(w.Phases, find(root, "workflow", "phases"), models)
@@ -101,7 +102,8 @@ func (r *reader) flows(c *Config, root *yaml.Node, models map[string]bool) {
 func (r *reader) phases(list []Phase, at *yaml.Node, models map[string]bool) {
 	for i, p := range list {
 		if p.Model != "" && len(models) > 0 && !models[p.Model] {
-			r.fail(find(at, i, "model"), "phase %s: there is no model %q%s", p.Name, p.Model, nearest.Hint(p.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
+			r.fail(find(at, i, "model"), "phase %s: there is no model %q%s", p.Name, p.Model,
+				nearest.Hint(p.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
 		}
 	}
 }

@@ -163,7 +163,11 @@ func (r *reader) override(root *yaml.Node, env map[string]string) {
 	for _, name := range names {
 		path, ok := known[name]
 		if !ok {
-			r.Problems = append(r.Problems, Error{File: name, Message: "there is no such key" + nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(known)))) + "; variables that begin with " + Prefix + " are keys of the configuration, so give others another name"})
+			r.Problems = append(r.Problems,
+				Error{File: name, Message: "there is no such key" +
+					nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(known)))) +
+					"; variables that begin with " + Prefix +
+					" are keys of the configuration, so give others another name"})
 			continue
 		}
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: env[name]}
@@ -244,7 +248,8 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	if err != nil {
 		r.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
 	} else if c.API.Key == "" && !Loopback(host) {
-		r.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
+		r.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1",
+			c.Listen)
 	}
 	if c.Usage.Days < 1 {
 		r.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
@@ -275,21 +280,28 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	case c.Recommend.Mode == "model" && c.Recommend.Model == "":
 		r.fail(at, "recommend.mode is model: the key recommend.model must name the model to ask")
 	case c.Recommend.Mode == "model" && len(c.Models) > 0 && !models[c.Recommend.Model]:
-		r.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model, nearest.Hint(c.Recommend.Model, known))
-	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
+		r.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model,
+			nearest.Hint(c.Recommend.Model, known))
+	case c.Recommend.Mode != "off" &&
+		c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
 		r.fail(at, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
 	}
 	if m := c.Sessions.SummaryModel; m != "" && len(c.Models) > 0 && !models[m] {
-		r.fail(find(root, "sessions", "summary_model"), "sessions.summary_model: there is no model %q%s", m, nearest.Hint(m, known))
+		r.fail(find(root, "sessions", "summary_model"), "sessions.summary_model: there is no model %q%s", m,
+			nearest.Hint(m, known))
 	}
 	if m := c.Enrich.Model; m != "" && len(c.Models) > 0 && !models[m] {
 		r.fail(find(root, "enrich", "model"), "enrich.model: there is no model %q%s", m, nearest.Hint(m, known))
 	}
-	if u, err := url.Parse(c.API.URL); c.API.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	if u, err := url.Parse(c.API.URL); c.API.URL != "" &&
+		(err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "") {
 		r.fail(find(root, "api", "url"), "api.url: %q must be an address as in https://etui.example.com", c.API.URL)
 	}
-	if u, err := url.Parse(c.API.Issuer); c.API.Issuer != "" && (err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !Loopback(u.Hostname()))) {
-		r.fail(find(root, "api", "issuer"), "api.issuer: %q must be an address as in https://login.example.com", c.API.Issuer)
+	if u, err := url.Parse(c.API.Issuer); c.API.Issuer != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !Loopback(u.Hostname()))) {
+		r.fail(find(root, "api", "issuer"), "api.issuer: %q must be an address as in https://login.example.com",
+			c.API.Issuer)
 	} else if c.API.Issuer != "" && c.API.URL == "" {
 		r.fail(find(root, "api", "issuer"), "api.issuer needs api.url: clients ask for tokens for that address")
 	}
@@ -347,7 +359,8 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		}
 		accounts[ch.account()] = ch.Name
 		if strings.ContainsAny(ch.Name, ":/ ") {
-			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces", ch.Name)
+			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces",
+				ch.Name)
 		}
 		if slices.Contains(ch.Overhear, "*") {
 			r.fail(find(root, "channels", i, "overhear"),
@@ -359,7 +372,8 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		}
 		for _, name := range places {
 			if strings.HasPrefix(name, "#") && !HasNames(ch.Type) {
-				r.fail(find(root, "channels", i), "channel %s: %q is a name, and %s knows chats by their IDs", ch.Name, name, ch.Type)
+				r.fail(find(root, "channels", i), "channel %s: %q is a name, and %s knows chats by their IDs", ch.Name,
+					name, ch.Type)
 			}
 		}
 		if ch.Merge < 0 || ch.Merge > 10*time.Second {
@@ -375,7 +389,8 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 				for _, a := range c.Agents {
 					agents = append(agents, a.Name)
 				}
-				r.fail(find(root, "channels", i, "bindings", j), "channel %s: there is no agent %q%s", ch.Name, b.Agent, nearest.Hint(b.Agent, slices.Values(agents)))
+				r.fail(find(root, "channels", i, "bindings", j), "channel %s: there is no agent %q%s", ch.Name, b.Agent,
+					nearest.Hint(b.Agent, slices.Values(agents)))
 			}
 		}
 	}

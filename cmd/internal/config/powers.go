@@ -130,7 +130,8 @@ func outside(path string) bool {
 
 // PowerLine is a line of [Powers] for people: on one line, and short.
 func PowerLine(line string) string {
-	says := map[string]string{"sandbox.mode: off": "commands run with all your rights", "skills.model: install": "the model may install skills"}[line]
+	says := map[string]string{"sandbox.mode: off": "commands run with all your rights",
+		"skills.model: install": "the model may install skills"}[line]
 	if line = printable.Line(line, 200); says != "" {
 		line += " (" + says + ")"
 	}

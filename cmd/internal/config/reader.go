@@ -33,7 +33,8 @@ type reader struct {
 
 func newReader(file string, variables map[string]string) *reader {
 	r := &reader{variables: variables}
-	r.Reader = form.Reader{File: file, Depth: maxDepth, Nodes: maxNodes, Text: r.text, Value: r.value, Origins: map[*yaml.Node]string{}}
+	r.Reader = form.Reader{File: file, Depth: maxDepth, Nodes: maxNodes, Text: r.text, Value: r.value,
+		Origins: map[*yaml.Node]string{}}
 	return r
 }
 
@@ -105,7 +106,8 @@ func (r *reader) key(n *yaml.Node, path string) (secret.Value, bool) {
 	if text = strings.TrimSpace(text); ok && strings.ContainsFunc(text, unicode.IsControl) {
 		from := path
 		for _, ref := range form.Variables(n.Value) {
-			if value := r.variables[ref[2:len(ref)-1]]; strings.ContainsFunc(strings.TrimSpace(value), unicode.IsControl) {
+			if value := r.variables[ref[2:len(ref)-1]]; strings.ContainsFunc(strings.TrimSpace(value),
+				unicode.IsControl) {
 				from += ": the environment variable " + ref[2:len(ref)-1]
 			}
 		}

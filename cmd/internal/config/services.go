@@ -33,7 +33,8 @@ func Services() []Service {
 	return []Service{
 		{Name: "openai", Keys: []string{"OPENAI_API_KEY"}, Model: "gpt-5.4-mini"},
 		{Name: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}, Model: "claude-sonnet-5-5"},
-		{"gemini", "https://generativelanguage.googleapis.com/v1beta/openai", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-flash-latest", false},
+		{"gemini", "https://generativelanguage.googleapis.com/v1beta/openai",
+			[]string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "gemini-flash-latest", false},
 		{"openrouter", "https://openrouter.ai/api/v1", []string{"OPENROUTER_API_KEY"}, "openrouter/auto", false},
 		{"ollama", "http://127.0.0.1:11434/v1", []string{"OLLAMA_API_KEY"}, "qwen3", true},
 		{"lmstudio", "http://127.0.0.1:1234/v1", []string{"LMSTUDIO_API_KEY"}, "qwen3", true},

@@ -38,7 +38,8 @@ func (s Starter) Text() []byte {
 		b.WriteString("\n")
 	}
 	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
-	note("", phrase.In(s.Language, "The configuration of etui. \"etui config validate\" checks it, and\n\"etui config schema\" prints all keys. Without this file each has its default."))
+	note("", phrase.In(s.Language,
+		"The configuration of etui. \"etui config validate\" checks it, and\n\"etui config schema\" prints all keys. Without this file each has its default."))
 	b.WriteString("\nmodels:\n  - name: main\n")
 	provider := s.Provider
 	if strings.Contains(provider, "://") {
@@ -62,7 +63,8 @@ func (s Starter) Text() []byte {
 		b.WriteString("    " + key + " ")
 		note("", phrase.In(s.Language, "an environment variable"))
 	case s.Key != "" && provider != s.Provider:
-		note("    ", phrase.In(s.Language, "If the server needs a key, set the environment variable and remove the #:")+"\n"+key)
+		note("    ", phrase.In(s.Language, "If the server needs a key, set the environment variable and remove the #:")+
+			"\n"+key)
 	case s.Key != "":
 		note("    ", phrase.In(s.Language, "Set the environment variable, then remove the # here:")+"\n"+key)
 	}
@@ -71,10 +73,12 @@ func (s Starter) Text() []byte {
 		note("", phrase.In(s.Language, "The agent sees only tools that read."))
 		b.WriteString("visibility:\n  default: {write: deny, destructive: deny}\n")
 	} else {
-		note("", phrase.In(s.Language, "Who may see which tools. These two lines would leave only tools that read:")+"\nvisibility:\n  default: {write: deny, destructive: deny}")
+		note("", phrase.In(s.Language, "Who may see which tools. These two lines would leave only tools that read:")+
+			"\nvisibility:\n  default: {write: deny, destructive: deny}")
 	}
 	b.WriteString("\n")
-	note("", phrase.In(s.Language, "Where the gateway listens. An address that others can reach needs api.key.")+"\nlisten: 127.0.0.1:3884")
+	note("", phrase.In(s.Language, "Where the gateway listens. An address that others can reach needs api.key.")+
+		"\nlisten: 127.0.0.1:3884")
 	return []byte(b.String())
 }
 

@@ -83,25 +83,30 @@ func (s *Subject) say(english string, args ...any) string {
 }
 
 // addGateway reports what the gateway of the workspace says of itself.
-func addGateway(ctx context.Context, lang string, w *workdir.Workspace, add func(check string, err error, says string)) {
+func addGateway(ctx context.Context, lang string, w *workdir.Workspace,
+	add func(check string, err error, says string)) {
 	at := w.Instance()
 	add("gateway", nil, phrase.In(lang, "running at %s", at.URL))
 	asking, done := context.WithTimeout(ctx, 5*time.Second)
 	defer done()
 	now, err := client.New(at.URL, "", cmp.Or(at.Key, string(w.Config.API.Key))).Status(asking)
-	add("in force", errors.Join(client.InForce(now), err), phrase.Word(lang, "the gateway has the rules and skills of the configuration as it is"))
+	add("in force", errors.Join(client.InForce(now), err),
+		phrase.Word(lang, "the gateway has the rules and skills of the configuration as it is"))
 	if c := now.Configuration; c != nil && len(c.Restart) > 0 {
-		add("restart", phrase.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")), "")
+		add("restart", phrase.Errorf("%s changed since the gateway started: restart it", strings.Join(c.Restart, ", ")),
+			"")
 	}
 	for _, r := range now.Refused {
-		add("messages", phrase.Errorf("the gateway refuses messages since %s: %s", r.Since.Local().Format(time.TimeOnly), r.Error), "")
+		add("messages", phrase.Errorf("the gateway refuses messages since %s: %s",
+			r.Since.Local().Format(time.TimeOnly), r.Error), "")
 	}
 	var resting []model.Health
 	for _, a := range now.Agents {
 		for _, h := range a.Models {
 			if !h.Rests.IsZero() && !slices.Contains(resting, h) {
 				resting = append(resting, h)
-				add("model", nil, phrase.In(lang, "the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
+				add("model", nil, phrase.In(lang, "the gateway avoids %s until %s: %s", h.Model,
+					h.Rests.Local().Format(time.TimeOnly), h.Error))
 			}
 		}
 	}
@@ -122,14 +127,16 @@ func Running(ctx context.Context, lang string, w *workdir.Workspace, lacks error
 	add := adding(lang, &report)
 	add("configuration", nil, w.File)
 	addGateway(ctx, lang, w, add)
-	add("variables", nil, phrase.In(lang, "only the gateway is examined, and it cannot be started from here: %v", lacks))
+	add("variables", nil, phrase.In(lang, "only the gateway is examined, and it cannot be started from here: %v",
+		lacks))
 	return report
 }
 
 // Examine checks everything that a workspace needs, one thing after the other, and
 // tries what protects the user. It goes on when a check fails. start makes the
 // engine.
-func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(context.Context) (*Subject, error)) (report []Finding) {
+func Examine(ctx context.Context, lang string, w *workdir.Workspace,
+	start func(context.Context) (*Subject, error)) (report []Finding) {
 	add := adding(lang, &report)
 	says := w.File
 	if !w.Found {
@@ -164,19 +171,22 @@ func Examine(ctx context.Context, lang string, w *workdir.Workspace, start func(
 		return report
 	}
 	s.Language = lang
-	add("tools", nil, phrase.In(lang, "%s in %s", phrase.Count(lang, s.Engine.Catalog().Len(), "tool"), phrase.Count(lang, len(s.Engine.Catalog().GroupNames()), "group")))
+	add("tools", nil, phrase.In(lang, "%s in %s", phrase.Count(lang, s.Engine.Catalog().Len(), "tool"),
+		phrase.Count(lang, len(s.Engine.Catalog().GroupNames()), "group")))
 	for _, err := range s.Unknown {
 		add("names", err, "")
 	}
 	for _, err := range s.Failures {
 		add("skills", err, "")
 	}
-	add("skills", s.Decisions, phrase.In(lang, "%d of %d enabled", len(s.Skills.ListEnabled()), len(s.Skills.Snapshot().All())))
+	add("skills", s.Decisions, phrase.In(lang, "%d of %d enabled", len(s.Skills.ListEnabled()),
+		len(s.Skills.Snapshot().All())))
 	for _, warning := range s.Warnings {
 		add("configuration", nil, phrase.In(lang, "warning: %v", warning))
 	}
 	add("model", nil, s.Answering(lang))
-	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...), checkLanguages(ctx, lang, w)...)
+	report = append(append(append(report, s.checkModels(ctx)...), s.checkChannels(ctx)...),
+		checkLanguages(ctx, lang, w)...)
 	safety := slices.Concat(s.protections(ctx), s.gaps(ctx))
 	if err := s.Close(); err != nil {
 		add("closing", err, "")

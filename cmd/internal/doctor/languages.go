@@ -59,7 +59,9 @@ func checkLanguages(ctx context.Context, lang string, w *workdir.Workspace) []Fi
 		return nil // an unreadable state is a finding of its own
 	}
 	return []Finding{{
-		Check: "languages", OK: true, Says: phrase.In(lang, "%d of the last %d questions were in a language that no tool has: %s. Words could not find their tools.", n, all, strings.Join(names, ", ")),
+		Check: "languages", OK: true, Says: phrase.In(lang,
+			"%d of the last %d questions were in a language that no tool has: %s. Words could not find their tools.", n,
+			all, strings.Join(names, ", ")),
 		Do: phrase.In(lang, "embeddings: {model: ...} compares meanings: docs/ranking.md, Embeddings"),
 	}}
 }

@@ -57,16 +57,20 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 	workspace, inner, token := filepath.Join(dir, "ws"), filepath.Join(dir, "ws", "inner"), rand.Text()
 	const configuration = "# of the doctor\n"
 	if err := errors.Join(
-		os.Chmod(dir, 0o711), os.Mkdir(workspace, 0o755), os.Mkdir(inner, 0o755), os.Mkdir(filepath.Join(workspace, "memory"), 0o755),
+		os.Chmod(dir, 0o711), os.Mkdir(workspace, 0o755), os.Mkdir(inner, 0o755),
+		os.Mkdir(filepath.Join(workspace, "memory"), 0o755),
 		os.WriteFile(filepath.Join(workspace, "etui.yaml"), []byte(configuration), 0o644),
-		os.Mkdir(filepath.Join(dir, "outside"), 0o755), os.WriteFile(filepath.Join(dir, "outside", "MEMORY.md"), []byte(token), 0o644),
+		os.Mkdir(filepath.Join(dir, "outside"), 0o755),
+		os.WriteFile(filepath.Join(dir, "outside", "MEMORY.md"), []byte(token), 0o644),
 	); err != nil {
 		return err
 	}
 	run := func(script string, own ...string) error {
-		c := sandbox.Command{Args: []string{"sh", "-c", script}, Dir: workspace, Workspace: workspace, Limits: sandbox.Limits{Wall: 15 * time.Second}}
+		c := sandbox.Command{Args: []string{"sh", "-c", script}, Dir: workspace, Workspace: workspace,
+			Limits: sandbox.Limits{Wall: 15 * time.Second}}
 		if guard {
-			g, err := protect.New(protect.Config{Dir: workspace, Names: []string{filepath.Join(workspace, "etui.yaml")}, Own: own, Mode: programs.Mode()})
+			g, err := protect.New(protect.Config{Dir: workspace, Names: []string{filepath.Join(workspace, "etui.yaml")},
+				Own: own, Mode: programs.Mode()})
 			if err != nil {
 				return err
 			}
@@ -98,7 +102,8 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 	text, err := os.ReadFile(filepath.Join(workspace, "etui.yaml"))
 	found.add(err != nil || string(text) != configuration, "changed etui.yaml")
 	found.add(folder.Exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
-	found.add(folder.Exists(filepath.Join(workspace, "bare", "HEAD")) || folder.Exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
+	found.add(folder.Exists(filepath.Join(workspace, "bare", "HEAD")) ||
+		folder.Exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
 	m, err := memory.New(memory.Config{Workspace: workspace}).Load(time.Now(), "")
 	found.add(err == nil && m.Shared.LongTerm == token, "led the memory out of its workspace")
 	return errors.Join(found...)
@@ -135,8 +140,10 @@ func try(ctx context.Context, programs *sandbox.Sandbox) (err error) {
 	}
 	defer service.Close()
 	got, err := programs.Run(ctx, sandbox.Command{
-		Args: []string{"sh", "-c", probe}, Dir: workspace, Workspace: workspace, Limits: sandbox.Limits{Wall: 15 * time.Second},
-		Env: map[string]string{"OUTSIDE": outside, "ETUI": strconv.Itoa(os.Getpid()), "PORT": strconv.Itoa(service.Addr().(*net.TCPAddr).Port)},
+		Args: []string{"sh", "-c", probe}, Dir: workspace, Workspace: workspace,
+		Limits: sandbox.Limits{Wall: 15 * time.Second},
+		Env: map[string]string{"OUTSIDE": outside, "ETUI": strconv.Itoa(os.Getpid()),
+			"PORT": strconv.Itoa(service.Addr().(*net.TCPAddr).Port)},
 	})
 	if err != nil {
 		return err
@@ -157,7 +164,8 @@ func try(ctx context.Context, programs *sandbox.Sandbox) (err error) {
 		}
 	}
 	if len(found) == 0 && !strings.HasSuffix(out, "hello\n") {
-		return phrase.Errorf("a command could not write in its workspace: %s: %s", got.Status, printable.Excerpt(got.Stderr.Bytes(), nil))
+		return phrase.Errorf("a command could not write in its workspace: %s: %s", got.Status,
+			printable.Excerpt(got.Stderr.Bytes(), nil))
 	}
 	return errors.Join(found...)
 }

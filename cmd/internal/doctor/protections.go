@@ -17,14 +17,18 @@ func (s *Subject) protections(ctx context.Context) (list []Finding) {
 		list = append(list, Finding{Check: check, OK: true, Says: says, Section: Protects})
 	}
 	programs := s.Programs.Status()
-	says := strings.TrimSpace(s.say("Sandbox, mode %s. %s %s", programs.Mode, phrase.Word(s.Language, programs.Says), phrase.Word(s.Language, programs.Limits)))
+	says := strings.TrimSpace(s.say("Sandbox, mode %s. %s %s", programs.Mode, phrase.Word(s.Language, programs.Says),
+		phrase.Word(s.Language, programs.Limits)))
 	switch programs.Mode {
 	case sandbox.None:
-		add("commands", strings.Join(append([]string{phrase.Word(s.Language, programs.Says)}, programs.Missing...), s.say(" Not ")))
+		add("commands", strings.Join(append([]string{phrase.Word(s.Language, programs.Says)}, programs.Missing...),
+			s.say(" Not ")))
 	case sandbox.Off: // gaps lists what that leaves open
 	default:
 		if err := try(ctx, s.Programs); err != nil {
-			list = append(list, Finding{Check: "commands", Says: phrase.Join(s.Language, says, phrase.Say(s.Language, err)), Section: Protects, Do: s.say(reportIt)})
+			list = append(list, Finding{Check: "commands",
+				Says: phrase.Join(s.Language, says, phrase.Say(s.Language, err)), Section: Protects,
+				Do: s.say(reportIt)})
 		} else {
 			add("commands", phrase.Join(s.Language, says, s.say(tried)))
 		}

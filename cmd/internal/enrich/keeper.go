@@ -70,7 +70,8 @@ func (k *Keeper) Look(ctx context.Context) {
 	} else {
 		if k.says != err.Error() {
 			k.says = err.Error()
-			k.Log.ErrorContext(ctx, "the texts about tools cannot be used; the previous ones stay in effect", "error", err)
+			k.Log.ErrorContext(ctx, "the texts about tools cannot be used; the previous ones stay in effect", "error",
+				err)
 		}
 		if k.Registry.Catalog().Enrichments() != nil {
 			return
@@ -148,7 +149,8 @@ func (k *Keeper) write(ctx context.Context, budget int) (tokens int, err error) 
 		clear(k.skipped) // the model is to blame
 	}
 	if spent.Tools > 0 {
-		k.Log.InfoContext(ctx, "wrote about new tools", "tools", spent.Tools, "of", len(list), "tokens", spent.Input+spent.Output)
+		k.Log.InfoContext(ctx, "wrote about new tools", "tools", spent.Tools, "of", len(list), "tokens",
+			spent.Input+spent.Output)
 		k.Look(ctx)
 	}
 	return spent.Input + spent.Output, err
@@ -172,7 +174,8 @@ func (k *Keeper) Plan(names []string, limit int) (p Plan, err error) {
 		_, tool := now.Get(name)
 		_, skill := now.Skill(strings.TrimPrefix(name, "skill:"))
 		if !tool && !skill {
-			return p, config.Usagef("there is no tool or skill %q%s; etui tools list shows them", name, nearest.Hint(name, now.Names()))
+			return p, config.Usagef("there is no tool or skill %q%s; etui tools list shows them", name,
+				nearest.Hint(name, now.Names()))
 		}
 	}
 	p.Subjects = Subjects(now, lines, k.Languages, names)

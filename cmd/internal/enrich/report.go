@@ -33,7 +33,8 @@ func (r *Report) SetModel(name string, price model.Price) {
 // Forecast says what the work will cost, with the unit of the price.
 func (r Report) Forecast(lang, unit string) string {
 	cost := r.Estimate
-	said := phrase.In(lang, "%s to write about: about %d tokens to read and %d to write", phrase.Count(lang, cost.Tools, "tool"), cost.Input, cost.Output)
+	said := phrase.In(lang, "%s to write about: about %d tokens to read and %d to write",
+		phrase.Count(lang, cost.Tools, "tool"), cost.Input, cost.Output)
 	switch {
 	case r.Price != nil:
 		said += phrase.In(lang, ", about %s%.2f with %s", unit, *r.Price, r.Model)
@@ -49,13 +50,15 @@ func (r Report) Text(lang, file string) string {
 	if r.Estimate.Tools == 0 {
 		phrase.Fprintf(&b, lang, "Nothing to write: there are texts already.\n")
 	} else {
-		phrase.Fprintf(&b, lang, "Wrote about %s with %d tokens.\n", phrase.Count(lang, r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
+		phrase.Fprintf(&b, lang, "Wrote about %s with %d tokens.\n", phrase.Count(lang, r.Used.Tools, "tool"),
+			r.Used.Input+r.Used.Output)
 	}
 	if len(r.Failed) > 0 {
 		phrase.Fprintf(&b, lang, "Skipped: %s. Run the command again to retry.\n", phrase.List(lang, r.Failed, 10))
 	}
 	if r.Dropped > 0 {
-		phrase.Fprintf(&b, lang, "Dropped the texts about %s that no longer exist.\n", phrase.Count(lang, r.Dropped, "tool"))
+		phrase.Fprintf(&b, lang, "Dropped the texts about %s that no longer exist.\n",
+			phrase.Count(lang, r.Dropped, "tool"))
 	}
 	phrase.Fprintf(&b, lang, "The texts are in %s. Edit what you like: your edits win.\n", file)
 	return b.String()

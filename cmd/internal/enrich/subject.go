@@ -43,7 +43,8 @@ type described struct {
 func Subjects(c *catalog.Catalog, lines map[string]Line, languages, names []string) []Subject {
 	wanted := func(key, name, hash string) bool {
 		l, ok := lines[key]
-		return (len(names) == 0 || slices.Contains(names, name) || slices.Contains(names, key)) && (!ok || !l.Edited() && l.For != hash)
+		return (len(names) == 0 || slices.Contains(names, name) || slices.Contains(names, key)) &&
+			(!ok || !l.Edited() && l.For != hash)
 	}
 	var tools, skills crowd
 	for e := range c.All() {
@@ -68,7 +69,8 @@ func Subjects(c *catalog.Catalog, lines map[string]Line, languages, names []stri
 	for _, d := range skills.all {
 		s, _ := c.Skill(d.Name)
 		if key := catalog.SkillTexts(s.Name); wanted(key, s.Name, s.Hash()) {
-			list = append(list, subject(Line{Skill: s.Name, For: s.Hash()}, described{Name: s.Name, Description: s.Description}, &skills, languages))
+			list = append(list, subject(Line{Skill: s.Name, For: s.Hash()},
+				described{Name: s.Name, Description: s.Description}, &skills, languages))
 		}
 	}
 	return list
@@ -102,7 +104,8 @@ func subject(l Line, about described, all *crowd, languages []string) Subject {
 	}{About: about, Neighbours: []described{}, Languages: languages}
 	for _, d := range all.near(about.Name+" "+about.Description, neighbours+1) {
 		if d.Name != about.Name && len(task.Neighbours) < neighbours {
-			task.Neighbours = append(task.Neighbours, described{Name: d.Name, Description: printable.Line(d.Description, maxNeighbour)})
+			task.Neighbours = append(task.Neighbours,
+				described{Name: d.Name, Description: printable.Line(d.Description, maxNeighbour)})
 		}
 	}
 	raw, err := json.Marshal(task)

@@ -147,7 +147,8 @@ func (w *Writer) ask(ctx context.Context, prompt string) (text string, used mode
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answer, used, stop, err := model.Answer(w.Model.Stream(ctx, model.Request{
-		System: instructions, Messages: []chat.Message{{Role: chat.User, Text: prompt}}, Settings: model.Settings{MaxTokens: maxTokens},
+		System: instructions, Messages: []chat.Message{{Role: chat.User, Text: prompt}},
+		Settings: model.Settings{MaxTokens: maxTokens},
 	}))
 	switch {
 	case err != nil:
@@ -174,7 +175,8 @@ func parse(answer string) (t tool.Texts, err error) {
 	}
 	if json.Unmarshal([]byte(text), &t) != nil {
 		if len(text) > maxAnswer {
-			return t, phrase.Errorf("the answer is not JSON, and longer than %d KiB, up to which mistakes are repaired", maxAnswer>>10)
+			return t, phrase.Errorf("the answer is not JSON, and longer than %d KiB, up to which mistakes are repaired",
+				maxAnswer>>10)
 		}
 		repaired, err := jsonrepair.Repair(text)
 		if err == nil {

@@ -175,7 +175,8 @@ func ImportOpenAPI(w *workdir.Workspace, d *openapi.Document, c Choice) (done Im
 		}
 	}
 	if len(done.Skills) == 0 {
-		return done, errors.Join(phrase.Errorf("no operation was imported"), errors.New(strings.Join(done.Skipped, "\n")))
+		return done, errors.Join(phrase.Errorf("no operation was imported"),
+			errors.New(strings.Join(done.Skipped, "\n")))
 	}
 	if err := os.MkdirAll(w.InstallFolder(), 0o755); err != nil {
 		return done, err

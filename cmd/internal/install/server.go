@@ -95,7 +95,8 @@ func CheckServer(w *workdir.Workspace, s Server, lookup func(name string) (strin
 func parseServer(w *workdir.Workspace, s *Server, lookup func(name string) (string, bool)) (skill.Config, error) {
 	s.Provider = "mcp"
 	if own := nameset.Reserved(); slices.Contains(own, s.Name) || slices.Contains(own, strings.ToLower(s.Name)) {
-		return skill.Config{}, config.Usagef("the name %s is one of etui's own; choose another, such as %[1]s-server", s.Name)
+		return skill.Config{}, config.Usagef("the name %s is one of etui's own; choose another, such as %[1]s-server",
+			s.Name)
 	}
 	text, err := yaml.Dump(s)
 	if err != nil {
@@ -114,7 +115,8 @@ func parseServer(w *workdir.Workspace, s *Server, lookup func(name string) (stri
 // AddServer makes a skill of an MCP server: it installs the package that the command
 // runs by npx, uvx or the like, starts the server once to learn its tools, and writes the file. It does not
 // keep a server that cannot be started, nor puts it in the place of another one.
-func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how AddOptions, log *slog.Logger) (added Addition, err error) {
+func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how AddOptions, log *slog.Logger) (added Addition,
+	err error) {
 	file := filepath.Join(w.InstallFolder(), s.Name+".yaml")
 	added.File = file
 	before, err := os.ReadFile(file)
@@ -149,7 +151,8 @@ func AddServer(ctx context.Context, w *workdir.Workspace, s Server, how AddOptio
 		origin = "# From " + printable.OneLine(how.Origin) + ".\n"
 	}
 	if len(s.Command) > 0 {
-		installer := &program.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs, Agree: how.Agree}
+		installer := &program.Installer{State: filepath.Join(w.State, workdir.ServersFolder), Sandbox: programs,
+			Agree: how.Agree}
 		p, failed := installer.Install(ctx, s.Name, s.Command)
 		switch {
 		case failed == nil:
@@ -231,7 +234,8 @@ func unseen(s Server) (paths []string) {
 			arg = value
 		}
 		at, err := filepath.Abs(arg)
-		if _, missing := os.Stat(at); err != nil || missing != nil || !strings.ContainsRune(arg, '/') || sandbox.System(at) {
+		if _, missing := os.Stat(at); err != nil || missing != nil || !strings.ContainsRune(arg, '/') ||
+			sandbox.System(at) {
 			continue
 		}
 		within := func(folder string) bool {
@@ -300,7 +304,8 @@ func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
 
 // logins returns the logins at MCP servers that the state folder has.
 func logins(w *workdir.Workspace) *oauth.Vault {
-	return oauth.NewVault(oauth.File(filepath.Join(w.State, workdir.LoginsFile)), filepath.Join(w.State, workdir.LoginKeyFile), os.Getenv)
+	return oauth.NewVault(oauth.File(filepath.Join(w.State, workdir.LoginsFile)),
+		filepath.Join(w.State, workdir.LoginKeyFile), os.Getenv)
 }
 
 // RemoveServer removes the file of an MCP server, and then the logins there, what was installed

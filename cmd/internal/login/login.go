@@ -67,7 +67,8 @@ etui keeps the login sealed, and refreshes it.`,
 			if err != nil {
 				return err
 			}
-			return console.Print(outcome{args[0], 1}, func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
+			return console.Print(outcome{args[0], 1},
+				func() string { return phrase.In(console.Language, "Logged in to %s.\n", args[0]) })
 		},
 	}
 	c.Flags().BoolVar(&b.elsewhere, "no-browser", false, "print the link only, for a browser on another machine")
@@ -91,7 +92,8 @@ func OutCommand(console *terminal.Console, open OpenFunc, version string) *cobra
 				return err
 			}
 			return console.Print(outcome{args[0], n}, func() string {
-				return phrase.In(console.Language, "Removed %s at %s.\n", phrase.Count(console.Language, n, "login"), args[0])
+				return phrase.In(console.Language, "Removed %s at %s.\n", phrase.Count(console.Language, n, "login"),
+					args[0])
 			})
 		},
 	}
@@ -187,7 +189,8 @@ func (b *browser) begin(ctx context.Context, a *oauth.Attempt) error {
 		_ = site.Shutdown(ending) // the last page may be lost
 	}()
 	if b.elsewhere || terminal.Is(b.console.In) {
-		phrase.Fprintf(b.console.Err, b.console.Language, "If the browser is on another machine, copy the address of its last page here:\n")
+		phrase.Fprintf(b.console.Err, b.console.Language,
+			"If the browser is on another machine, copy the address of its last page here:\n")
 		go func() {
 			defer panics.Log(nil, "reading a login")
 			b.read(ctx, answers)
@@ -209,8 +212,9 @@ func (b *browser) read(ctx context.Context, answers chan<- oauth.Answer) {
 	for lines.Scan() {
 		u, err := url.Parse(strings.TrimSpace(lines.Text()))
 		if err != nil || u.Query().Get("state") == "" {
-			phrase.Fprintf(b.console.Err, b.console.Language, "That is not the address of the last page. It begins with "+
-				"http://127.0.0.1 and has code= in it:\n")
+			phrase.Fprintf(b.console.Err, b.console.Language,
+				"That is not the address of the last page. It begins with "+
+					"http://127.0.0.1 and has code= in it:\n")
 			continue
 		}
 		select {

@@ -119,8 +119,10 @@ func Check(c *config.Config, now *catalog.Catalog, skills *skill.Snapshot) (m Mi
 	}
 	for _, f := range append([]config.Flow{{Phases: c.Workflow.Phases}}, c.Workflows...) {
 		for _, p := range f.Phases {
-			if missing := x.Missing(config.Name{Kind: config.Skill, Text: p.Skill, Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
-				m.Unknown = append(m.Unknown, config.Error{File: p.Place.File, Line: p.Place.Line, Column: p.Place.Column, Message: missing + "; the phase has all tools"})
+			if missing := x.Missing(config.Name{Kind: config.Skill, Text: p.Skill,
+				Where: "the phase " + p.Name}); p.Skill != "" && missing != "" {
+				m.Unknown = append(m.Unknown, config.Error{File: p.Place.File, Line: p.Place.Line,
+					Column: p.Place.Column, Message: missing + "; the phase has all tools"})
 			}
 			m.Unknown = append(m.Unknown, x.unread(p)...)
 		}
@@ -142,9 +144,11 @@ func (x Names) unread(p config.Phase) (list []error) {
 		here, _ := c.Names("results")
 		before, _ := c.Names("earlier")
 		for _, name := range append(here, before...) {
-			missing := x.Missing(config.Name{Kind: config.Tool, Text: name, Where: "a condition of the phase " + p.Name})
+			missing := x.Missing(config.Name{Kind: config.Tool, Text: name,
+				Where: "a condition of the phase " + p.Name})
 			if missing != "" && !x.later(name) {
-				list = append(list, config.Error{File: n.WhenPlace.File, Line: n.WhenPlace.Line, Column: n.WhenPlace.Column, Message: missing})
+				list = append(list, config.Error{File: n.WhenPlace.File, Line: n.WhenPlace.Line,
+					Column: n.WhenPlace.Column, Message: missing})
 			}
 		}
 	}
@@ -174,7 +178,8 @@ func (x Names) Missing(r config.Name) string {
 	case r.Kind == config.Disabled && x.off[r.Text]:
 		return ""
 	case r.Kind == config.Disabled && selection.Meta(name):
-		return fmt.Sprintf("%s: %s cannot be switched off: selection.mode says how tools reach the model", r.Where, name)
+		return fmt.Sprintf("%s: %s cannot be switched off: selection.mode says how tools reach the model", r.Where,
+			name)
 	case r.Kind == config.Skill || r.Kind == config.Allowance:
 		what, known = "skill", x.named
 	case r.Kind == config.Group:
@@ -198,7 +203,8 @@ func (x Names) Missing(r config.Name) string {
 	if r.Kind == config.Member && !x.catalog.Away(name) {
 		then = "; until it does, the skill has all tools"
 	}
-	return fmt.Sprintf("%s names the %s %q, which does not exist%s%s", r.Where, what, name, nearest.Hint(name, slices.Values(candidates)), then)
+	return fmt.Sprintf("%s names the %s %q, which does not exist%s%s", r.Where, what, name,
+		nearest.Hint(name, slices.Values(candidates)), then)
 }
 
 // later reports whether something of a name may come to exist while etui runs.
@@ -217,7 +223,8 @@ func (m Mistakes) Warnings() []error { return slices.Concat(m.Unknown, m.Later) 
 // Builtin returns the definitions of all tools that etui brings.
 func Builtin() (list []tool.Definition) {
 	for _, t := range slices.Concat(
-		builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
+		builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}),
+		shell.Tools(&shell.Shell{}),
 		memories.Tools(&memories.Keeper{}), hub.Tools(&hub.Finder{}, &hub.Installer{}),
 	) {
 		list = append(list, t.Definition())

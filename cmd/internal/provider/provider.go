@@ -72,7 +72,8 @@ func New(c Config) ([]skill.Provider, error) {
 func NewServers(c Config) *mcp.Provider {
 	w := c.Workspace
 	return mcp.New(mcp.Config{
-		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins, State: filepath.Join(w.State, workdir.ServersFolder), Closed: ClosedPaths(w), Log: c.Log, Version: c.Version,
+		Sandbox: c.Programs, HTTP: &http.Client{Transport: c.Out}, Pins: c.Pins, Logins: c.Logins,
+		State: filepath.Join(w.State, workdir.ServersFolder), Closed: ClosedPaths(w), Log: c.Log, Version: c.Version,
 	})
 }
 

@@ -29,7 +29,8 @@ func approversOf(c *config.Config) (list []approver, err error) {
 		made := approver{ApprovalRule: r}
 		var wrong error
 		made.rules, wrong = compileRules(rules.Policy, []config.CallRule{{
-			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace,
+			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason,
+			ConditionPlace: r.ConditionPlace,
 		}}, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
 		fail := func(format string, args ...any) {
 			wrong = errors.Join(wrong, config.Error{
@@ -162,9 +163,10 @@ func (chat ChatFunc) Circles(of rules.Attempt) (list []inquiry.Circle) {
 		if d := a.rules.Decide(context.Background(), of); len(a.Allow) == 0 || d.Effect == rules.Ask {
 			continue
 		}
-		c := inquiry.Circle{After: a.After, Remind: a.Remind, Decides: func(ctx context.Context, of rules.Attempt) bool {
-			return a.decide(ctx, of, chat).Effect == rules.Allow
-		}}
+		c := inquiry.Circle{After: a.After, Remind: a.Remind,
+			Decides: func(ctx context.Context, of rules.Attempt) bool {
+				return a.decide(ctx, of, chat).Effect == rules.Allow
+			}}
 		for _, chat := range a.chats {
 			c.Chats = append(c.Chats, chat.account+":"+chat.chat)
 		}

@@ -16,7 +16,8 @@ import (
 func usersOf(list []config.User) (*identity.Users, error) {
 	made := make([]identity.User, len(list))
 	for i, u := range list {
-		made[i] = identity.User{Name: u.Name, Identities: u.Identities, Roles: u.Roles, Groups: u.Groups, Attrs: u.Attrs, Language: u.Language}
+		made[i] = identity.User{Name: u.Name, Identities: u.Identities, Roles: u.Roles, Groups: u.Groups,
+			Attrs: u.Attrs, Language: u.Language}
 	}
 	users, err := identity.New(made)
 	if err == nil {
@@ -32,7 +33,8 @@ func usersOf(list []config.User) (*identity.Users, error) {
 		at := list[e.User].Place
 		if e.Other >= 0 && e.Other != e.User {
 			other := list[e.Other].Place
-			e.Reason += "; the other one is at " + strings.TrimSuffix(config.Error{File: other.File, Line: other.Line}.Error(), ": ")
+			e.Reason += "; the other one is at " +
+				strings.TrimSuffix(config.Error{File: other.File, Line: other.Line}.Error(), ": ")
 		}
 		errs = append(errs, config.Error{File: at.File, Line: at.Line, Column: at.Column, Message: e.Reason})
 	}
@@ -49,9 +51,11 @@ func usersOf(list []config.User) (*identity.Users, error) {
 func supplied(users *identity.Users, keys *identity.Keys, channels bool) func(fact string) bool {
 	known := []string{"agent", "session", "skill", "time", "channel"}
 	if channels {
-		known = append(known, "user.id", "chat", "platform.roles", "attrs", "attrs.account", "attrs.chat_kind", "attrs.thread")
+		known = append(known, "user.id", "chat", "platform.roles", "attrs", "attrs.account", "attrs.chat_kind",
+			"attrs.thread")
 	}
-	clients := len(users.All()) == 0 || slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.ForOthers })
+	clients := len(users.All()) == 0 ||
+		slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.ForOthers })
 	if clients {
 		known = append(known, "user.id", "user.roles", "chat", "attrs")
 	}
@@ -89,7 +93,8 @@ func emptyClaims(list []config.User, keys *identity.Keys, channels []string) (wa
 			on, name, _ := strings.Cut(id, ":")
 			says := ""
 			switch {
-			case on == identity.KeyChannel && !slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.Name == name }):
+			case on == identity.KeyChannel &&
+				!slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.Name == name }):
 				says = fmt.Sprintf("there is no such key; etui keys add %s makes it", name)
 			case on != identity.KeyChannel && !slices.Contains(channels, on):
 				says = fmt.Sprintf("there is no channel %s%s", on, nearest.Hint(on, slices.Values(channels)))

@@ -40,12 +40,15 @@ func Compile(c *config.Config) (*Book, error) {
 func CompileRules(c *config.Config, flows *workflow.Set) (*Book, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
-		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, ConditionPlace: r.ConditionPlace}
+		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason,
+			ConditionPlace: r.ConditionPlace}
 	}
-	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), disabled: c.Tools.Disabled, flows: flows}
+	r := &Book{people: c.Users, channels: channelsOf(c), toolsets: toolsets(c), disabled: c.Tools.Disabled,
+		flows: flows}
 	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
-	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default), guestsOf(c)...)
+	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default),
+		guestsOf(c)...)
 	if r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default); r.calls != nil {
 		r.calls.Preapprove(c.Policy.Skills...)
 	}
@@ -60,14 +63,16 @@ func guestsOf(c *config.Config) []rules.Rule {
 		return nil
 	}
 	return []rules.Rule{{
-		Name: "guests", Default: true, Deny: closedToGuests, When: `"guest" in platform.roles || user.id == "" && !(channel in ["", "cli", "api"])`,
+		Name: "guests", Default: true, Deny: closedToGuests,
+		When:   `"guest" in platform.roles || user.id == "" && !(channel in ["", "cli", "api"])`,
 		Reason: "guests have no files, programs, memory and MCP servers until a rule allows them",
 	}}
 }
 
 var closedToGuests = []string{"group:file", "group:shell", "group:memory", "source:mcp"}
 
-func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults, more ...rules.Rule) (*rules.Rules, error) {
+func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults,
+	more ...rules.Rule) (*rules.Rules, error) {
 	list := make([]rules.Rule, len(from), len(from)+len(more))
 	for i, r := range from {
 		list[i] = rules.Rule{
@@ -76,7 +81,8 @@ func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallD
 		}
 	}
 	compiled, err := rules.Compile(kind, append(list, more...), map[tool.Risk]rules.Effect{
-		tool.Read: rules.Effect(defaults.Read), tool.Write: rules.Effect(defaults.Write), tool.Destructive: rules.Effect(defaults.Destructive),
+		tool.Read: rules.Effect(defaults.Read), tool.Write: rules.Effect(defaults.Write),
+		tool.Destructive: rules.Effect(defaults.Destructive),
 	})
 	return compiled, configErrors(err)
 }
@@ -143,7 +149,8 @@ func (r *Book) Apply(registry *catalog.Registry, flows *workflow.Table) error {
 // nothing supplies, and for each identity without a key or a channel.
 func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) []error {
 	supplied := supplied(r.users, keys, channels)
-	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.UnsuppliedFacts(supplied), r.calls.UnsuppliedFacts(supplied))
+	list := slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.UnsuppliedFacts(supplied),
+		r.calls.UnsuppliedFacts(supplied))
 	for _, a := range r.approvers {
 		list = slices.Concat(list, a.rules.Unknown(c), a.rules.UnsuppliedFacts(ofApprovers(supplied)))
 	}
@@ -153,7 +160,8 @@ func (r *Book) Warnings(c *catalog.Catalog, keys *identity.Keys, channels bool) 
 func toolsets(c *config.Config) []catalog.Skill {
 	list := make([]catalog.Skill, len(c.Skills.Toolsets))
 	for i, s := range c.Skills.Toolsets {
-		list[i] = catalog.Skill{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
+		list[i] = catalog.Skill{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases,
+			Examples: s.Examples, Channels: s.Channels}
 	}
 	return list
 }

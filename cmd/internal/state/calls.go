@@ -63,11 +63,13 @@ func (w withFile) List(ctx context.Context, f audit.Filter) ([]audit.Record, err
 
 // Decisions implements [audit.Log].
 func (w withFile) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
-	return newest(ctx, w.Log.Decisions, w.file.Decisions, f, f.Limit, func(d audit.Decision) time.Time { return d.Time })
+	return newest(ctx, w.Log.Decisions, w.file.Decisions, f, f.Limit,
+		func(d audit.Decision) time.Time { return d.Time })
 }
 
 // newest merges two lists of records, newest first.
-func newest[T, F any](ctx context.Context, one, two func(context.Context, F) ([]T, error), f F, limit int, at func(T) time.Time) ([]T, error) {
+func newest[T, F any](ctx context.Context, one, two func(context.Context, F) ([]T, error), f F, limit int,
+	at func(T) time.Time) ([]T, error) {
 	list, err := one(ctx, f)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,9 @@ func (g *generator) generate() (Package, error) {
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
 	if foreign(filepath.Join(g.pkg.Dir, File)) {
 		if len(all) > 0 {
-			g.problems = append(g.problems, &Problem{token.Position{Filename: p.Path, Line: 1, Column: 1}, "this file was not written by etui tools gen, which would replace it; give it another name"})
+			g.problems = append(g.problems,
+				&Problem{token.Position{Filename: p.Path, Line: 1, Column: 1},
+					"this file was not written by etui tools gen, which would replace it; give it another name"})
 		}
 		p.Path = ""
 	}

@@ -121,7 +121,8 @@ func (g *generator) stray(file *ast.File) {
 			case misspelt(c):
 				g.fail(c.Pos(), "a directive begins with %stool, without a space", prefix)
 			case directive && !slices.Contains(directiveNames, name) && name != "tools":
-				g.fail(c.Pos(), "unknown directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
+				g.fail(c.Pos(), "unknown directive %s%s%s", prefix, name,
+					nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
 				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
 			case directive && !read[group] && !mistaken:
@@ -139,7 +140,8 @@ func (g *generator) common() (d tool.Definition) {
 				g.keys(&d, x, false)
 				continue
 			}
-			g.fail(x.pos, "above the package clause only %stools is known; %s%s belongs to a function", prefix, prefix, x.name)
+			g.fail(x.pos, "above the package clause only %stools is known; %s%s belongs to a function", prefix, prefix,
+				x.name)
 		}
 	}
 	return d
@@ -165,7 +167,8 @@ func (g *generator) functions() (list []*function) {
 		}
 	}
 	for _, name := range g.pkg.IgnoredFiles {
-		if file, err := parser.ParseFile(g.pkg.Fset, name, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+		if file, err := parser.ParseFile(g.pkg.Fset, name, nil,
+			parser.ParseComments|parser.SkipObjectResolution); err == nil {
 			g.everywhere(file)
 		}
 	}
@@ -250,7 +253,8 @@ func oneLine(text string) (joined string) {
 }
 
 func wide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= '\u3000' && r <= '\u303f' ||
+		r >= '\uff00' && r <= '\uffef'
 }
 
 func capital(text string) string {
@@ -337,13 +341,17 @@ func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 		take := set[key]
 		switch {
 		case take == nil:
-			g.fail(pos, "unknown key %q%s", key, cmp.Or(nearest.Hint(key, maps.Keys(set)), "; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
+			g.fail(pos, "unknown key %q%s", key,
+				cmp.Or(nearest.Hint(key, maps.Keys(set)),
+					"; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
 		case !ok || value == "":
 			g.fail(pos, "%s needs a value: %s=…, without spaces", key, key)
 		case allowed[key] != nil && !slices.Contains(allowed[key], value):
 			names := allowed[key]
 			last := len(names) - 1
-			g.fail(pos, "unknown %s %q%s", key, value, cmp.Or(nearest.Hint(value, slices.Values(names)), "; it is "+strings.Join(names[:last], ", ")+" or "+names[last]))
+			g.fail(pos, "unknown %s %q%s", key, value,
+				cmp.Or(nearest.Hint(value, slices.Values(names)),
+					"; it is "+strings.Join(names[:last], ", ")+" or "+names[last]))
 		default:
 			take(value)
 		}

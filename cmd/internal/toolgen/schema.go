@@ -268,7 +268,8 @@ func bounds(u *types.Basic) (least, most json.Number) {
 }
 
 // sizes are the bits of the number types with fewer than 64.
-var sizes = map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32, types.Float32: 32}
+var sizes = map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32,
+	types.Uint32: 32, types.Float32: 32}
 
 // constants returns the values of a named type that its package declares and the tool
 // may use, in source order: such a type is an enum. For numbers, the names explain the
@@ -281,7 +282,8 @@ func (g *generator) constants(t types.Type) (values []json.RawMessage, names []s
 	scope := named.Obj().Pkg().Scope()
 	var found []*types.Const
 	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && (c.Exported() || c.Pkg() == g.pkg.Types) {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) &&
+			(c.Exported() || c.Pkg() == g.pkg.Types) {
 			found = append(found, c)
 		}
 	}
@@ -363,7 +365,8 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		}
 		for _, option := range strings.Split(options, ",") {
 			if !slices.Contains([]string{"", "omitempty", "omitzero"}, option) {
-				g.fail(pos, "the json option %s of %s is not supported; only omitempty and omitzero are", option, v.Name())
+				g.fail(pos, "the json option %s of %s is not supported; only omitempty and omitzero are", option,
+					v.Name())
 			}
 		}
 		f := field{name: name, selector: v.Name(), typ: v.Type(), tag: tag, pos: pos}
@@ -372,7 +375,8 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		}
 		_, pointer := v.Type().(*types.Pointer)
 		_, fallback := tag.Lookup("default")
-		f.optional = pointer || fallback || strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		f.optional = pointer || fallback || strings.Contains(options, "omitempty") ||
+			strings.Contains(options, "omitzero")
 		if text, ok := tag.Lookup("required"); ok {
 			required, err := strconv.ParseBool(text)
 			if err != nil {
@@ -386,7 +390,8 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 }
 
 // tagKeys are the keys of tags that describe a field.
-var tagKeys = []string{"json", "required", "enum", "default", "example", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "pattern"}
+var tagKeys = []string{"json", "required", "enum", "default", "example", "minimum", "maximum", "minLength", "maxLength",
+	"minItems", "maxItems", "format", "pattern"}
 
 // checkTag reports what a struct tag would lose silently: everything in a malformed
 // tag, and keys that are repeated or written in another case.
@@ -396,7 +401,8 @@ func (g *generator) checkTag(tag string, v *types.Var, pos token.Pos) {
 		key, quoted, _ := strings.Cut(rest, ":")
 		value, err := strconv.QuotedPrefix(quoted)
 		if err != nil || !strings.HasPrefix(value, `"`) || key == "" || strings.ContainsAny(key, " \"") {
-			g.fail(pos, "the tag of %s is not well formed at %s; it is written `key:\"value\" key:\"value\"`", v.Name(), rest)
+			g.fail(pos, "the tag of %s is not well formed at %s; it is written `key:\"value\" key:\"value\"`", v.Name(),
+				rest)
 			return
 		}
 		known := slices.IndexFunc(tagKeys, func(k string) bool { return strings.EqualFold(k, key) })
@@ -428,7 +434,8 @@ func (g *generator) comment(f field) string {
 	if _, ok := g.comments[here]; !ok && at.Filename != "" {
 		// A struct of another package, whose syntax was not loaded.
 		fset := token.NewFileSet()
-		if file, err := parser.ParseFile(fset, at.Filename, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+		if file, err := parser.ParseFile(fset, at.Filename, nil,
+			parser.ParseComments|parser.SkipObjectResolution); err == nil {
 			g.note(fset, file)
 		}
 	}
@@ -549,7 +556,8 @@ func (g *generator) tags(s *schema, f field) {
 		}
 		*n.into = json.Number(text)
 	}
-	for _, pair := range [][3]string{{"minimum", string(s.Minimum), string(s.Maximum)}, {"minLength", string(s.MinLength), string(s.MaxLength)}, {"minItems", string(s.MinItems), string(s.MaxItems)}} {
+	for _, pair := range [][3]string{{"minimum", string(s.Minimum), string(s.Maximum)},
+		{"minLength", string(s.MinLength), string(s.MaxLength)}, {"minItems", string(s.MinItems), string(s.MaxItems)}} {
 		least, err := strconv.ParseFloat(pair[1], 64)
 		most, err2 := strconv.ParseFloat(pair[2], 64)
 		if err == nil && err2 == nil && least > most {
@@ -648,7 +656,8 @@ func representable(text string, b *types.Basic) bool {
 // fits checks that a tag applies to a type.
 func (g *generator) fits(s *schema, key, of string, pos token.Pos) {
 	if s.Type == "" || !strings.Contains(of, s.Type) {
-		g.fail(pos, "the tag %s is for %s, and this field is %s", key, strings.ReplaceAll(of, " ", " or "), cmp.Or(s.Type, "anything"))
+		g.fail(pos, "the tag %s is for %s, and this field is %s", key, strings.ReplaceAll(of, " ", " or "),
+			cmp.Or(s.Type, "anything"))
 	}
 }
 

@@ -142,7 +142,8 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 			// The declarations of the generated file are missing for the type checker, and
 			// the compiler, whose output begins with #, may fail on an outdated one.
 			file, _, _ := strings.Cut(e.Pos, ":")
-			if e.Kind != packages.TypeError && !strings.HasPrefix(e.Msg, "# ") && (filepath.Base(file) != File || foreign(file)) {
+			if e.Kind != packages.TypeError && !strings.HasPrefix(e.Msg, "# ") &&
+				(filepath.Base(file) != File || foreign(file)) {
 				errs = append(errs, placed(dir, e))
 			}
 		}

@@ -24,7 +24,8 @@ var ErrNothingStored = phrase.Errorf("the workspace has stored no conversation y
 // StoredConversations returns the workspace's conversations with these keys, or its
 // newest ones if there are no keys. The value who has what a session does not record: the
 // user, the channel and the roles. The error is [ErrNothingStored] if there are none.
-func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
+func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []string,
+	who replay.Conversation) (all []replay.Conversation, err error) {
 	err = state.Read(ctx, w, func(s state.Store) (err error) {
 		all, err = replay.Stored(ctx, s, keys, who)
 		return err
@@ -39,7 +40,8 @@ func StoredConversations(ctx context.Context, w *workdir.Workspace, keys []strin
 }
 
 // Replay replays conversations on a workspace, in each mode and at each provider.
-func Replay(ctx context.Context, w *workdir.Workspace, cfg app.Config, modes []replay.Mode, warm bool, conversations []replay.Conversation) (report replay.Report, err error) {
+func Replay(ctx context.Context, w *workdir.Workspace, cfg app.Config, modes []replay.Mode, warm bool,
+	conversations []replay.Conversation) (report replay.Report, err error) {
 	err = app.Use(ctx, w, cfg, func(a *app.App) (err error) {
 		report, err = replay.PlayAll(ctx, a.Config, modes, warm, conversations)
 		return err
@@ -51,7 +53,8 @@ func Replay(ctx context.Context, w *workdir.Workspace, cfg app.Config, modes []r
 }
 
 // PastTurns returns the workspace's tools, visible to everybody, and the past turns.
-func PastTurns(ctx context.Context, w *workdir.Workspace, cfg app.Config) (tools *catalog.Catalog, turns []usage.Turn, err error) {
+func PastTurns(ctx context.Context, w *workdir.Workspace, cfg app.Config) (tools *catalog.Catalog, turns []usage.Turn,
+	err error) {
 	err = app.Use(ctx, w, cfg, func(a *app.App) (err error) {
 		if log := a.Config.Learning.Log; log != nil {
 			if turns, err = log.List(ctx, usage.Filter{}); err != nil {

@@ -43,7 +43,8 @@ func (e *UnconfirmedError) In(lang string) string { return e.Says(lang) + "\n" +
 
 // Do says how to confirm the configuration.
 func (e *UnconfirmedError) Do(lang string) string {
-	return phrase.In(lang, "If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable, filepath.Dir(e.File))
+	return phrase.In(lang, "If you want that, run: etui%s config trust. For a service, set %s=%s", e.at(), Variable,
+		filepath.Dir(e.File))
 }
 
 // at are the flags that name the configuration.
@@ -65,7 +66,8 @@ func (e *UnconfirmedError) Says(lang string) string {
 	if more := len(lines) - maxPowers; more > 0 {
 		lines = append(slices.Clone(lines[:maxPowers]), phrase.In(lang, "and %d more", more))
 	}
-	return phrase.In(lang, "%s is not in effect: nobody on this machine has confirmed what it would allow:\n  %s", e.File, strings.Join(lines, "\n  "))
+	return phrase.In(lang, "%s is not in effect: nobody on this machine has confirmed what it would allow:\n  %s",
+		e.File, strings.Join(lines, "\n  "))
 }
 
 // maxPowers is how many lines people read.
@@ -105,7 +107,8 @@ func (c Configuration) Check(text []byte, folders []string) error {
 	if file, err := c.confirmation(); err == nil {
 		known, found = readConfirmation(file)
 	}
-	missing := slices.DeleteFunc(slices.Clone(powers), func(line string) bool { return slices.Contains(known.Powers, hashed(line)) })
+	missing := slices.DeleteFunc(slices.Clone(powers),
+		func(line string) bool { return slices.Contains(known.Powers, hashed(line)) })
 	if !found {
 		missing = append(missing, c.unseen(folders)...)
 	}
@@ -138,9 +141,11 @@ func (c Configuration) unseen(folders []string) (list []string) {
 			if err != nil || e.IsDir() || len(list) > maxPowers {
 				return nil //nolint:nilerr // reading it says what is wrong
 			}
-			if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" || e.Type()&fs.ModeSymlink != 0 {
+			if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" ||
+				e.Type()&fs.ModeSymlink != 0 {
 				text, err := config.Read(path)
-				if name, ok := strings.CutPrefix(path, c.Dir+string(filepath.Separator)); ok && (err != nil || filepath.Base(dir) != config.FlowFolder || bytes.Contains(text, []byte("${"))) {
+				if name, ok := strings.CutPrefix(path, c.Dir+string(filepath.Separator)); ok &&
+					(err != nil || filepath.Base(dir) != config.FlowFolder || bytes.Contains(text, []byte("${"))) {
 					list = append(list, name+": it may name variables, hosts and programs")
 				}
 			}
@@ -159,7 +164,8 @@ func (c Configuration) listed() (bool, error) {
 				continue
 			}
 			if !filepath.IsAbs(path) {
-				return false, config.Usagef("%s holds %q; it must hold absolute paths of folders or configurations", Variable, printable.Line(path, 200))
+				return false, config.Usagef("%s holds %q; it must hold absolute paths of folders or configurations",
+					Variable, printable.Line(path, 200))
 			}
 			if folder.Within(folder.Real(path), folder.RealFile(c.File)) {
 				return true, nil
@@ -187,7 +193,8 @@ func (c Configuration) Confirm(text []byte) (powers []string, err error) {
 func (c Configuration) confirm(powers []string) error {
 	file, err := c.confirmation()
 	if err != nil {
-		return config.Usagef("there is no home folder to keep the confirmation in: set %s=%s", Variable, filepath.Dir(c.File))
+		return config.Usagef("there is no home folder to keep the confirmation in: set %s=%s", Variable,
+			filepath.Dir(c.File))
 	}
 	kept := Confirmation{File: folder.RealFile(c.File), Dir: folder.Real(c.Dir), Powers: []string{}}
 	for _, line := range powers {

@@ -19,7 +19,8 @@ func (t *Tuner) Ranking() api.Ranking {
 	r := api.Ranking{
 		Weights:     compare(rank.DefaultWeights(), before.Weights, now.Weights),
 		Recommender: compare(tune.DefaultRecommender(), used, uses),
-		Fixed:       fixed, Made: now.Made, By: now.By, Judged: judged(&now.Report), JudgedRecommender: judged(now.RecommenderReport),
+		Fixed:       fixed, Made: now.Made, By: now.By, Judged: judged(&now.Report),
+		JudgedRecommender: judged(now.RecommenderReport),
 	}
 	if err := cmp.Or(broken, other); err != nil {
 		r.Trouble = err.Error()
@@ -32,7 +33,8 @@ func compare[W any](standard, before, now W) []api.Weight {
 	var list []api.Weight
 	x, y, z := reflect.ValueOf(standard), reflect.ValueOf(before), reflect.ValueOf(now)
 	for i := range x.NumField() {
-		list = append(list, api.Weight{Name: x.Type().Field(i).Tag.Get("json"), Default: x.Field(i).Float(), Before: y.Field(i).Float(), Now: z.Field(i).Float()})
+		list = append(list, api.Weight{Name: x.Type().Field(i).Tag.Get("json"), Default: x.Field(i).Float(),
+			Before: y.Field(i).Float(), Now: z.Field(i).Float()})
 	}
 	return list
 }

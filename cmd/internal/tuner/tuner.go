@@ -95,7 +95,8 @@ func (t *Tuner) Follow(ctx context.Context) {
 	why := reason(t.now, next)
 	t.now = next
 	t.config.Apply(next)
-	t.config.Audit(audit.Decision{Time: time.Now(), User: next.By, Tool: "weights", Allowed: true, Rule: "usage.tune", Reason: why})
+	t.config.Audit(audit.Decision{Time: time.Now(), User: next.By, Tool: "weights", Allowed: true, Rule: "usage.tune",
+		Reason: why})
 	t.config.Log.InfoContext(ctx, "the weights of the ranking changed", "by", next.By, "why", why)
 }
 
@@ -146,7 +147,8 @@ func (t *Tuner) Fit(ctx context.Context, now time.Time) error {
 func reason(before, next tune.WeightsFile) string {
 	var list []string
 	if r := next.Report; r.Better && next.By != "etui tune --undo" {
-		list = append(list, fmt.Sprintf("nDCG@5 %.1f → %.1f (± %.1f) on %d turns that were held out", 100*r.Before.NDCG, 100*r.After.NDCG, 100*r.Noise, r.HeldOut))
+		list = append(list, fmt.Sprintf("nDCG@5 %.1f → %.1f (± %.1f) on %d turns that were held out",
+			100*r.Before.NDCG, 100*r.After.NDCG, 100*r.Noise, r.HeldOut))
 	}
 	list = append(list, tune.Report[any]{Start: before.Weights, Weights: next.Weights}.Changes()...)
 	if next.Recommender != nil || before.Recommender != nil {

@@ -81,7 +81,8 @@ func (v *Validation) checkToolsets() {
 	for _, t := range v.toolsets {
 		var missing []skill.Problem
 		for _, name := range t.config.Tools {
-			if text := v.existing.Missing(config.Name{Kind: config.Member, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
+			if text := v.existing.Missing(config.Name{Kind: config.Member, Text: name,
+				Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
 				missing = append(missing, skill.Problem{Line: t.config.Line("tools"), Field: "tools", Message: text})
 			}
 		}
@@ -221,7 +222,8 @@ func (v *Validation) file(root *os.Root, folder, dir, name string) {
 		var d markdown.Document
 		d, warnings, err = markdown.Parse(name, text)
 		for _, lacking := range d.Requires.Unmet(markdown.LocalMachine()) {
-			warnings = append(warnings, skill.Problem{Field: "metadata", Message: lacking + "; the skill is loaded, but not enabled"})
+			warnings = append(warnings, skill.Problem{Field: "metadata",
+				Message: lacking + "; the skill is loaded, but not enabled"})
 		}
 	}
 	v.add(path, err, warnings)
@@ -261,7 +263,8 @@ func (v *Validation) provided(c skill.Config) error {
 		}
 		return skill.Check(s)
 	}
-	return skill.Problem{Field: "provider", Message: fmt.Sprintf("there is no provider %q%s", c.Provider, nearest.Hint(c.Provider, slices.Values(types)))}
+	return skill.Problem{Field: "provider",
+		Message: fmt.Sprintf("there is no provider %q%s", c.Provider, nearest.Hint(c.Provider, slices.Values(types)))}
 }
 
 // add notes what was found about a file.

@@ -55,7 +55,8 @@ func demoWorkspace() (string, error) {
 // inDemo selects the examples that the demo has: those without further requirements.
 func inDemo(path string) bool {
 	switch first, _, _ := strings.Cut(path, "/"); first {
-	case ".", "check_number.yaml", "check_number.wasm", "hash_text.yaml", "incident-report", "release-notes", "data-cleanup":
+	case ".", "check_number.yaml", "check_number.wasm", "hash_text.yaml", "incident-report", "release-notes",
+		"data-cleanup":
 		return true
 	}
 	return false

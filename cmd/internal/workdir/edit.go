@@ -35,7 +35,8 @@ func (w *Workspace) readFile(name string) ([]byte, error) {
 	for _, r := range w.running {
 		switch text, there, known := r.Before(name); {
 		case known && !there:
-			return nil, phrase.Errorf("%s is new, and a command runs that could have written it: %w", name, fs.ErrNotExist)
+			return nil, phrase.Errorf("%s is new, and a command runs that could have written it: %w", name,
+				fs.ErrNotExist)
 		case known:
 			return text, nil
 		}
@@ -68,7 +69,8 @@ func (w *Workspace) Edit(from string) (*Edit, error) {
 	if from == "" {
 		from = w.File
 	} else if abs, err := filepath.Abs(from); err != nil || folder.Within(folder.Real(w.Dir), folder.Real(abs)) {
-		return nil, config.Usagef("%s is in the workspace, where a command can write it; name a file outside, or none", from)
+		return nil, config.Usagef("%s is in the workspace, where a command can write it; name a file outside, or none",
+			from)
 	}
 	e := &Edit{Before: w.Text, file: w.File, running: w.running}
 	var err error

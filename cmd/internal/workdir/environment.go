@@ -40,7 +40,8 @@ func (w *Workspace) addVariables() error {
 	}
 	read, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
-		return config.Usagef("%s cannot be read; write NAME=VALUE in each line, and a value with blanks in quotes", w.EnvFile())
+		return config.Usagef("%s cannot be read; write NAME=VALUE in each line, and a value with blanks in quotes",
+			w.EnvFile())
 	}
 	set := map[string]bool{}
 	for _, variable := range w.Environ {
@@ -50,7 +51,8 @@ func (w *Workspace) addVariables() error {
 	for _, name := range slices.Sorted(maps.Keys(read)) {
 		switch {
 		case strings.HasPrefix(name, config.Prefix) && name != keyVariable:
-			return config.Usagef("%s: %s has no effect there: write the key into %s, or set it in the environment", w.EnvFile(), name, w.File)
+			return config.Usagef("%s: %s has no effect there: write the key into %s, or set it in the environment",
+				w.EnvFile(), name, w.File)
 		case !set[name]:
 			w.Variables = append(w.Variables, name+"="+read[name])
 		}

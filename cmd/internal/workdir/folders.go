@@ -68,7 +68,8 @@ func (w *Workspace) ReadFolders() (folders []string, err error) {
 			err = phrase.Errorf("%d folders are the most", maxReadable)
 		}
 		if err != nil {
-			wrong = append(wrong, config.Error{File: n.Place.File, Line: n.Place.Line, Column: n.Place.Column, Message: n.Where + ": " + err.Error()})
+			wrong = append(wrong, config.Error{File: n.Place.File, Line: n.Place.Line, Column: n.Place.Column,
+				Message: n.Where + ": " + err.Error()})
 			continue
 		}
 		folders = append(folders, dir)
@@ -99,7 +100,8 @@ func (w *Workspace) readFolder(dir string) (string, error) {
 				beside = append(beside, e.Name())
 			}
 		}
-		return "", phrase.Errorf("there is no folder %s%s", dir, nearest.Hint(filepath.Base(dir), slices.Values(beside)))
+		return "", phrase.Errorf("there is no folder %s%s", dir,
+			nearest.Hint(filepath.Base(dir), slices.Values(beside)))
 	case err == nil && !info.IsDir():
 		err = phrase.Errorf("%s is no folder", dir)
 	}
@@ -126,12 +128,14 @@ func (w *Workspace) InnerFolders(dir string) (list []string, err error) {
 // TrustedPaths returns the files and folders that configure etui, and the memory that all
 // conversations read: those of the workspace, and those that a folder would have if etui were started in it.
 func (w *Workspace) TrustedPaths(dir string) []string {
-	list := append(w.SkillFolders(), w.File, w.EnvFile(), filepath.Join(dir, EnvFile), filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
+	list := append(w.SkillFolders(), w.File, w.EnvFile(), filepath.Join(dir, EnvFile), filepath.Join(dir, config.File),
+		filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
 	for _, name := range slices.Concat(workspaceFolders, Guides()) {
 		list = append(list, filepath.Join(dir, name))
 	}
 	for _, c := range trust.In(dir) { // etui reads these without a question
-		list = append(list, c.File, filepath.Join(filepath.Dir(c.File), EnvFile), filepath.Join(c.Dir, config.FlowFolder))
+		list = append(list, c.File, filepath.Join(filepath.Dir(c.File), EnvFile),
+			filepath.Join(c.Dir, config.FlowFolder))
 		for _, name := range workspaceFolders {
 			list = append(list, filepath.Join(c.Dir, name))
 		}
@@ -160,7 +164,8 @@ func (w *Workspace) named() (list []string) {
 			list = append(list, config.Abs(w.File, m.Script))
 		}
 	}
-	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, FilePlace: c.Workflow.FilePlace}}, c.Workflows...) {
+	for _, f := range append([]config.Flow{{Script: c.Workflow.Script, FilePlace: c.Workflow.FilePlace}},
+		c.Workflows...) {
 		if f.Script != "" {
 			list = append(list, config.Abs(f.Place.File, f.Script))
 		}

@@ -53,7 +53,8 @@ func (e *RunningError) Error() string {
 func (w *Workspace) Lock(i Instance) (unlock func() error, err error) {
 	state := w.State
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return nil, phrase.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
+		return nil, phrase.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE",
+			err)
 	}
 	lock := flock.New(filepath.Join(state, LockFile), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()

@@ -29,7 +29,8 @@ func Line(e turn.Event) []byte {
 		return nil
 	}
 	n := news{
-		Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Done: e.Done,
+		Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase,
+		Done: e.Done,
 	}
 	if n.Result != nil {
 		short := *n.Result

@@ -19,7 +19,8 @@ const (
 
 // Questions returns what a person asked in conversations other than here, oldest first, if words cannot
 // say which tools a question needs: it may need those that were called there.
-func Questions(ctx context.Context, from store.Store, here session.Key, user, question string) (messages []chat.Message) {
+func Questions(ctx context.Context, from store.Store, here session.Key, user,
+	question string) (messages []chat.Message) {
 	if user == "" || rank.Foreign(question) == "" {
 		return nil
 	}

@@ -117,7 +117,8 @@ var failureKinds = []struct {
 	err  error
 }{
 	{"auth", model.ErrAuth}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
-	{"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel},
+	{"request", model.ErrRequest}, {"unavailable", model.ErrUnavailable}, {"billing", model.ErrBilling},
+	{"no_model", model.ErrNoModel},
 }
 
 // outcome is what became of a call.
@@ -166,7 +167,8 @@ func (m *Meter) Write(w io.Writer, now State) error {
 	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
 	m.mu.Unlock()
 	counter(&b, "etui_panics_total",
-		"Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": now.Panics})
+		"Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.",
+		map[string]uint64{"": now.Panics})
 	gauge(&b, "etui_turns_running", "Turns that run.", now.Running)
 	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", now.Waiting)
 	gauge(&b, "etui_tools", "Tools in the catalog.", now.Tools)

@@ -229,7 +229,8 @@ func (e *zipEntry) readLocal(f io.ReaderAt, limit uint64) error {
 // writer did not know it before.
 func (e *zipEntry) described(f io.ReaderAt) bool {
 	r, err := read(f, e.end, 8)
-	return err == nil && (r.is(descriptorSignature) && r.u32(4) == e.crc || !r.is(descriptorSignature) && r.u32(0) == e.crc)
+	return err == nil && (r.is(descriptorSignature) && r.u32(4) == e.crc ||
+		!r.is(descriptorSignature) && r.u32(0) == e.crc)
 }
 
 // checkOverlap refuses contents that share bytes.
@@ -237,7 +238,8 @@ func checkOverlap(files []zipEntry) error {
 	order := slices.SortedFunc(slices.Values(files), func(a, b zipEntry) int { return cmp.Compare(a.offset, b.offset) })
 	for i := 1; i < len(order); i++ {
 		if order[i-1].end > order[i].offset {
-			return phrase.Errorf("%s and %s share bytes of the zip archive", Quote(order[i-1].name), Quote(order[i].name))
+			return phrase.Errorf("%s and %s share bytes of the zip archive", Quote(order[i-1].name),
+				Quote(order[i].name))
 		}
 	}
 	return nil
@@ -253,7 +255,8 @@ func (e *zipEntry) entry() (Entry, error) {
 	case e.flags&(1|1<<6|1<<13) != 0:
 		return listed, phrase.Errorf("%s is encrypted", Quote(e.name))
 	case e.method != 0 && e.method != 8:
-		return listed, phrase.Errorf("%s is compressed by method %d; only deflate is supported", Quote(e.name), e.method)
+		return listed, phrase.Errorf("%s is compressed by method %d; only deflate is supported", Quote(e.name),
+			e.method)
 	case kind == 0o120000:
 		return listed, notAFile(e.name, "link")
 	case kind != 0 && kind != 0o100000 && kind != 0o040000:
@@ -261,7 +264,8 @@ func (e *zipEntry) entry() (Entry, error) {
 	case kind == 0o040000 && !slash, slash && e.size > 0:
 		return listed, phrase.Errorf("%s is file and folder at once", Quote(e.name))
 	case e.size > maxUnpacked:
-		return listed, phrase.Errorf("%s has %s, at most %s are allowed", Quote(e.name), MB(int64(min(e.size, 1<<62))), MB(maxFile))
+		return listed, phrase.Errorf("%s has %s, at most %s are allowed", Quote(e.name), MB(int64(min(e.size, 1<<62))),
+			MB(maxFile))
 	case e.method == 0 && e.size != e.packed:
 		return listed, phrase.Errorf("%s: the sizes of a file that is not compressed differ", Quote(e.name))
 	}

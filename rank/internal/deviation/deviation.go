@@ -19,7 +19,8 @@ const least = 1e-5
 // New takes vectors by position, which must have length one and must not change any more. Some may
 // be missing.
 func New(byPosition [][]float32) *Vectors {
-	v := &Vectors{byPosition: byPosition, central: make([]float32, len(byPosition)), distance: make([]float32, len(byPosition))}
+	v := &Vectors{byPosition: byPosition, central: make([]float32, len(byPosition)),
+		distance: make([]float32, len(byPosition))}
 	var n float32
 	for _, one := range byPosition {
 		if v.mean == nil && len(one) > 0 {

@@ -17,7 +17,8 @@ const (
 // to do something.
 func (l *line) asks() (score float64) {
 	text := strings.TrimRight(l.text, ` "'”’)）`)
-	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.Contains(text, "? ") || strings.Contains(text, "？") {
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.Contains(text, "? ") ||
+		strings.Contains(text, "？") {
 		score += 3
 	}
 	if l.han {
@@ -25,7 +26,8 @@ func (l *line) asks() (score float64) {
 	}
 	first, own, codes, n, said := false, false, 0, 0, 0
 	for word := range strings.FieldsSeq(text) {
-		bare := strings.ToLower(strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+		bare := strings.ToLower(strings.TrimFunc(word,
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 		if n == 0 && strings.HasSuffix(word, ":") {
 			score += labelled
 		}

@@ -70,7 +70,8 @@ func Message(text string) (request, material string) {
 		to.WriteString(l.text)
 		to.WriteByte('\n')
 	}
-	if asked.Len() == 0 || rest.Len() == 0 || utf8.RuneCountInString(asked.String()) >= wholly && rest.Len() <= 2*asked.Len() {
+	if asked.Len() == 0 || rest.Len() == 0 ||
+		utf8.RuneCountInString(asked.String()) >= wholly && rest.Len() <= 2*asked.Len() {
 		return whole, ""
 	}
 	return asked.String(), rest.String()
@@ -142,7 +143,8 @@ func markForms(lines []line) {
 	}
 	follow := map[uint64]int{}
 	follows := func(i int) bool {
-		return forms[lines[i-1].form] >= fewest && !lines[i-1].fenced && forms[lines[i].form] < fewest && !lines[i].before
+		return forms[lines[i-1].form] >= fewest && !lines[i-1].fenced && forms[lines[i].form] < fewest &&
+			!lines[i].before
 	}
 	for i := 1; i < len(lines); i++ {
 		if follows(i) {

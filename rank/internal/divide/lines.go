@@ -120,13 +120,15 @@ func (l *line) sentence() bool {
 // item reports whether a line is an item of a list.
 func (l *line) item() bool {
 	mark, _, ok := strings.Cut(l.text, " ")
-	return ok && (mark == "-" || mark == "*" || mark == "•" || strings.Trim(mark, "0123456789.)(") == "" || strings.ContainsAny(mark[:1], "一二三四五六七八九十"))
+	return ok && (mark == "-" || mark == "*" || mark == "•" || strings.Trim(mark, "0123456789.)(") == "" ||
+		strings.ContainsAny(mark[:1], "一二三四五六七八九十"))
 }
 
 // inProse reports whether a sign is usual in prose.
 func inProse(r rune) bool {
 	switch r {
-	case ',', '.', '?', '!', ';', '\'', '"', '’', '“', '”', '‘', '(', ')', '-', '–', '—', ':', '，', '。', '？', '！', '；', '：', '、', '（', '）', '《', '》', '「', '」', '…':
+	case ',', '.', '?', '!', ';', '\'', '"', '’', '“', '”', '‘', '(', ')', '-', '–', '—', ':', '，', '。', '？',
+		'！', '；', '：', '、', '（', '）', '《', '》', '「', '」', '…':
 		return true
 	}
 	return false

@@ -216,10 +216,11 @@ func isExpletive(words []string, i int) bool {
 	}
 	switch words[i] {
 	case "it":
-		return in(i-1, "is") && in(i-2, "time day date month year") || slices.ContainsFunc(words[i:min(i+5, len(words))], func(word string) bool {
-			_, ok := weather[word]
-			return ok
-		})
+		return in(i-1, "is") && in(i-2, "time day date month year") ||
+			slices.ContainsFunc(words[i:min(i+5, len(words))], func(word string) bool {
+				_, ok := weather[word]
+				return ok
+			})
 	case "there":
 		const be = "is are was were be"
 		return in(i-1, be) || in(i+1, be)
@@ -284,7 +285,8 @@ func wish(sentence string) bool {
 	said, first, self, clause := 0, false, -1, false
 	n := 0
 	for word := range strings.FieldsSeq(text) {
-		bare := strings.ToLower(strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+		bare := strings.ToLower(strings.TrimFunc(word,
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 		if bare == "" {
 			continue
 		}

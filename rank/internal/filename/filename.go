@@ -62,7 +62,8 @@ func kindOf(name string) string {
 	extension := strings.ToLower(path.Ext(name))
 	kind, known := kinds[extension]
 	lower := strings.IndexFunc(name, func(r rune) bool { return unicode.IsLower(r) || chat.Wide(r) }) >= 0
-	rooted := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") || strings.Contains(name, `:\`)
+	rooted := strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "~/") ||
+		strings.Contains(name, `:\`)
 	switch {
 	case !known && !lower:
 		return ""
@@ -114,7 +115,8 @@ func stemOf(before, latin string) int {
 // goesOn reports whether the Latin part of a name may follow wide characters: it is an extension, a
 // number or a version.
 func goesOn(latin string) bool {
-	return strings.IndexByte("./_-0123456789", latin[0]) >= 0 || len(latin) > 1 && latin[0]|0x20 == 'v' && digit(latin[1])
+	return strings.IndexByte("./_-0123456789", latin[0]) >= 0 ||
+		len(latin) > 1 && latin[0]|0x20 == 'v' && digit(latin[1])
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }

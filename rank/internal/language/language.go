@@ -54,9 +54,12 @@ var scripts = []struct {
 	name   string
 	script *unicode.RangeTable
 }{
-	{"Japanese", unicode.Hiragana}, {"Japanese", unicode.Katakana}, {"Korean", unicode.Hangul}, {"Russian", unicode.Cyrillic}, {"Arabic", unicode.Arabic},
-	{"Hindi", unicode.Devanagari}, {"Hebrew", unicode.Hebrew}, {"Greek", unicode.Greek}, {"Thai", unicode.Thai}, {"Bengali", unicode.Bengali},
-	{"Tamil", unicode.Tamil}, {"Telugu", unicode.Telugu}, {"Georgian", unicode.Georgian}, {"Armenian", unicode.Armenian}, {"Khmer", unicode.Khmer},
+	{"Japanese", unicode.Hiragana}, {"Japanese", unicode.Katakana}, {"Korean", unicode.Hangul},
+	{"Russian", unicode.Cyrillic}, {"Arabic", unicode.Arabic},
+	{"Hindi", unicode.Devanagari}, {"Hebrew", unicode.Hebrew}, {"Greek", unicode.Greek}, {"Thai", unicode.Thai},
+	{"Bengali", unicode.Bengali},
+	{"Tamil", unicode.Tamil}, {"Telugu", unicode.Telugu}, {"Georgian", unicode.Georgian},
+	{"Armenian", unicode.Armenian}, {"Khmer", unicode.Khmer},
 }
 
 // quoted is text that a question is about, in whatever language.
@@ -88,7 +91,8 @@ func Of(question string) *Language {
 	}
 	var votes [16]int
 	own, accents := 0, 0
-	for word := range strings.FieldsFuncSeq(question, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' && r != '-' }) {
+	for word := range strings.FieldsFuncSeq(question,
+		func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' && r != '-' }) {
 		if strings.IndexFunc(word, func(r rune) bool { return unicode.Is(unicode.Han, r) }) >= 0 {
 			return nil // Chinese with words of another language in it
 		}
@@ -173,7 +177,8 @@ func scriptOf(question string) *Language {
 		letters++
 	}
 	// Japanese has a small share of kana, between Chinese characters.
-	if n := counts[best]; n == 0 || 2*n < letters && (scripts[best].name != "Japanese" || 5*(counts[0]+counts[1]) < letters) {
+	if n := counts[best]; n == 0 ||
+		2*n < letters && (scripts[best].name != "Japanese" || 5*(counts[0]+counts[1]) < letters) {
 		return nil
 	}
 	return &Language{Name: scripts[best].name}

@@ -23,11 +23,13 @@ import (
 func Zone(checked *ast.AST) (zone string, err error) {
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
 		call := e.AsCall()
-		if !call.IsMemberFunction() || len(call.Args()) != 1 || !checked.GetType(call.Target().ID()).IsExactType(types.TimestampType) {
+		if !call.IsMemberFunction() || len(call.Args()) != 1 ||
+			!checked.GetType(call.Target().ID()).IsExactType(types.TimestampType) {
 			continue
 		}
 		if zone, ok := Literal(call.Args()[0]); ok {
-			answer := types.Timestamp{Time: time.Unix(0, 0)}.Receive(call.FunctionName(), "", []ref.Val{types.String(zone)})
+			answer := types.Timestamp{Time: time.Unix(0, 0)}.Receive(call.FunctionName(), "",
+				[]ref.Val{types.String(zone)})
 			if err, failed := answer.(*types.Err); failed {
 				return zone, err
 			}
@@ -72,7 +74,8 @@ func noRisk(e ast.NavigableExpr, part ast.Expr) string {
 	}
 	for _, n := range names {
 		if name, ok := Literal(n); ok && !slices.Contains(shelltext.Risks(), name) {
-			return fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
+			return fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name,
+				nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
 		}
 	}
 	return ""

@@ -11,8 +11,10 @@ import (
 // The programs that read shell, and those that read other languages.
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"}
-	interpreters = []string{"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno", "bun", "osascript"}
-	downloaders  = []string{"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-request", "axel", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "nc", "ncat", "netcat"}
+	interpreters = []string{"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno",
+		"bun", "osascript"}
+	downloaders = []string{"curl", "wget", "fetch", "aria2c", "http", "https", "lwp-request", "axel", "iwr", "irm",
+		"invoke-webrequest", "invoke-restmethod", "nc", "ncat", "netcat"}
 )
 
 func downloads(name string) bool { return slices.Contains(downloaders, name) }
@@ -70,7 +72,8 @@ func (r *reader) shell(args []word, s *syntax.Stmt) {
 		args = args[1:]
 		switch {
 		case option == "--":
-		case option == "--rcfile" || option == "--init-file" || option == "-o" || option == "-O" || option == "+o" || option == "+O":
+		case option == "--rcfile" || option == "--init-file" || option == "-o" || option == "-O" || option == "+o" ||
+			option == "+O":
 			args = args[min(1, len(args)):]
 			continue
 		case strings.HasPrefix(option, "--"):
@@ -266,9 +269,11 @@ func (r *reader) fetches(args []word, s *syntax.Stmt) {
 		switch {
 		case slices.Contains([]string{"-o", "-O", "--output", "--output-document", "-OutFile"}, option) && long:
 			note(value)
-		case slices.Contains([]string{"-o", "-O", "--output", "--output-document", "-OutFile"}, option) && i+1 < len(args):
+		case slices.Contains([]string{"-o", "-O", "--output", "--output-document", "-OutFile"}, option) &&
+			i+1 < len(args):
 			note(args[i+1].text)
-		case strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.HasSuffix(option, "o") && i+1 < len(args):
+		case strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.HasSuffix(option, "o") &&
+			i+1 < len(args):
 			note(args[i+1].text) // curl -fsSLo FILE
 		case strings.Contains(a.text, "://"):
 			address, _, _ := strings.Cut(a.text, "?")
@@ -299,7 +304,8 @@ func (r *reader) powershell(args []word) {
 // finds reads the commands that find runs for files.
 func (r *reader) finds(args []word, s *syntax.Stmt) {
 	for i, a := range args {
-		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, a.text) {
+		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"},
+			a.text) {
 			rest := args[i+1:]
 			if end := index(rest, ";", "+"); end >= 0 {
 				rest = rest[:end]

@@ -31,7 +31,8 @@ func Cover(patterns []string, args map[string]any) bool {
 	}
 	if address, ok := args["url"].(string); ok {
 		u, err := url.Parse(address)
-		return err == nil && u.Hostname() != "" && some(func(pattern string) bool { return strings.EqualFold(pattern, domain+u.Hostname()) })
+		return err == nil && u.Hostname() != "" &&
+			some(func(pattern string) bool { return strings.EqualFold(pattern, domain+u.Hostname()) })
 	}
 	file, _ := args["path"].(string)
 	return file != "" && some(func(pattern string) bool { return coversPath(strings.TrimPrefix(pattern, "./"), file) })
@@ -57,7 +58,8 @@ func coversCommand(pattern, command string) bool {
 }
 
 func coversPath(pattern, file string) bool {
-	if strings.HasPrefix(pattern, domain) || file != path.Clean(file) || strings.HasPrefix(file, "../") || file == ".." {
+	if strings.HasPrefix(pattern, domain) || file != path.Clean(file) || strings.HasPrefix(file, "../") ||
+		file == ".." {
 		return false
 	}
 	if pattern == "**" || pattern == "*" && !strings.Contains(file, "/") {

@@ -27,7 +27,8 @@ const (
 
 // Risks lists the kinds of risk.
 func Risks() []string {
-	return []string{Deletes, Disk, Power, ForkBomb, RunsDownload, Permissions, Kills, Installs, Publishes, Privilege, Remote, Dynamic, Unreadable}
+	return []string{Deletes, Disk, Power, ForkBomb, RunsDownload, Permissions, Kills, Installs, Publishes, Privilege,
+		Remote, Dynamic, Unreadable}
 }
 
 // sign indicates a risk: a program, and a condition on its arguments.
@@ -50,7 +51,9 @@ var signs = []sign{
 	{Deletes, "git", both(verb("branch"), has("-D"))},
 	{Deletes, "tar", has("--remove-files")},
 	{Deletes, "rsync", begins("--delete", "--remove-source-files")},
-	{Deletes, "docker podman nerdctl", verb("rm", "rmi", "prune", "system prune", "volume rm", "volume prune", "image rm", "image prune", "container rm", "container prune")},
+	{Deletes, "docker podman nerdctl",
+		verb("rm", "rmi", "prune", "system prune", "volume rm", "volume prune", "image rm", "image prune",
+			"container rm", "container prune")},
 	{Deletes, "kubectl oc", verb("delete")},
 	{Deletes, "dropdb", nil},
 
@@ -63,7 +66,8 @@ var signs = []sign{
 
 	{Power, "shutdown reboot poweroff halt kexec pm-suspend pm-hibernate stop-computer restart-computer", nil},
 	{Power, "init telinit", matching(`^[0156sS]$`)},
-	{Power, "systemctl loginctl", verb("poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep", "suspend-then-hibernate", "rescue", "emergency")},
+	{Power, "systemctl loginctl", verb("poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate",
+		"hybrid-sleep", "suspend-then-hibernate", "rescue", "emergency")},
 
 	{Permissions, "chmod chown chgrp setfacl chattr chflags chcon setcap icacls cacls takeown attrib", nil},
 
@@ -73,8 +77,11 @@ var signs = []sign{
 
 	{Installs, "apt apt-get aptitude yum dnf microdnf tdnf zypper apk brew port snap flatpak pkg choco winget scoop conda mamba micromamba gem", verb("install", "add", "reinstall", "upgrade", "dist-upgrade", "full-upgrade", "localinstall", "groupinstall", "remove", "purge", "autoremove", "uninstall", "erase", "del")},
 	{Installs, "pacman yay paru", matching(`^-(S[yu]*|U|R\w*)$`)},
-	{Installs, "pip pip3 pipx easy_install uv", verb("install", "uninstall", "pip install", "pip uninstall", "tool install")},
-	{Installs, "npm pnpm bun cnpm", both(verb("install", "i", "add", "uninstall", "remove", "rm", "update", "link"), has("-g", "--global", "--location=global"))},
+	{Installs, "pip pip3 pipx easy_install uv",
+		verb("install", "uninstall", "pip install", "pip uninstall", "tool install")},
+	{Installs, "npm pnpm bun cnpm",
+		both(verb("install", "i", "add", "uninstall", "remove", "rm", "update", "link"),
+			has("-g", "--global", "--location=global"))},
 	{Installs, "yarn composer", verb("global")},
 	{Installs, "cargo go", verb("install")},
 	{Installs, "dpkg", has("-i", "--install", "-r", "--remove", "-P", "--purge")},
@@ -85,13 +92,15 @@ var signs = []sign{
 	{Publishes, "npm pnpm yarn bun cargo poetry uv", verb("publish")},
 	{Publishes, "gem helm docker podman nerdctl", verb("push", "image push", "compose push")},
 	{Publishes, "twine", verb("upload")},
-	{Publishes, "gh glab", both(verb("pr", "mr", "release", "issue", "gist", "repo", "workflow"), has("create", "merge", "comment", "edit", "delete", "close", "upload", "review", "run", "fork"))},
+	{Publishes, "gh glab", both(verb("pr", "mr", "release", "issue", "gist", "repo", "workflow"),
+		has("create", "merge", "comment", "edit", "delete", "close", "upload", "review", "run", "fork"))},
 	{Publishes, "curl", either(begins("-T", "--upload-file"), matching(`^(.*=)?@`), matching(`^(--data[a-z-]*=|-d)@`))},
 	{Publishes, "wget", begins("--post-file", "--body-file")},
 	{Publishes, "mail mailx mutt sendmail msmtp swaks", nil},
 
 	{Privilege, "sudo su doas run0 runas runuser pkexec gosu su-exec chroot nsenter unshare setpriv systemd-run", nil},
-	{Privilege, "docker podman nerdctl", verb("run", "exec", "container run", "container exec", "compose run", "compose exec")},
+	{Privilege, "docker podman nerdctl",
+		verb("run", "exec", "container run", "container exec", "compose run", "compose exec")},
 
 	{Remote, "ssh slogin scp sftp sshfs ssh-copy-id autossh rsh rlogin telnet ftp lftp tftp mosh nc ncat netcat socat plink pscp psexec winrs enter-pssession new-pssession invoke-command", nil},
 	{Remote, "rsync", matching(`^[^/]+:|^rsync://`)},
@@ -165,7 +174,8 @@ func matching(pattern string) func([]string) bool {
 
 // valued are the options before a verb whose value is the next word, of all programs
 // that have verbs.
-var valued = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "-n", "--context", "--kubeconfig", "-H", "--host", "--prefix", "--cwd", "--config", "--repo", "-R", "-f", "-t", "-o"}
+var valued = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "-n", "--context", "--kubeconfig", "-H",
+	"--host", "--prefix", "--cwd", "--config", "--repo", "-R", "-f", "-t", "-o"}
 
 // verb: the arguments other than options begin with one of these.
 func verb(these ...string) func([]string) bool {

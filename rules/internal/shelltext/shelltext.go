@@ -67,7 +67,8 @@ type Finding struct {
 func Read(text string) (facts Facts) {
 	r := &reader{
 		facts: Facts{Programs: []string{}, Risks: []string{}}, bytes: 2 * MaxText, looks: maxLooks,
-		fetched: map[string]bool{}, written: map[string][]word{}, aliases: map[string]word{}, fed: map[*syntax.Stmt]*syntax.Stmt{},
+		fetched: map[string]bool{}, written: map[string][]word{}, aliases: map[string]word{},
+		fed: map[*syntax.Stmt]*syntax.Stmt{},
 	}
 	defer func() {
 		if recover() != nil { // a bug in the parser
@@ -289,7 +290,8 @@ func (r *reader) program(name string) {
 
 // program returns the name of a program without a folder of the system.
 func program(name string) string {
-	if dir, base := path.Split(name); slices.Contains([]string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"}, dir) && base != "" {
+	if dir, base := path.Split(name); slices.Contains([]string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/",
+		"/usr/local/bin/"}, dir) && base != "" {
 		name = base
 	}
 	return strings.TrimSuffix(strings.ToLower(name), ".exe")

@@ -20,16 +20,21 @@ var wrappers = map[string]wrapper{
 	"env":   {valued: "-u --unset -C --chdir", code: "-S --split-string"},
 	"nohup": {}, "setsid": {}, "time": {valued: "-f -o --format --output"}, "nice": {valued: "-n --adjustment"},
 	"ionice": {valued: "-c -n --class --classdata"}, "chrt": {skip: 1}, "taskset": {skip: 1},
-	"timeout": {valued: "-s --signal -k --kill-after", skip: 1}, "stdbuf": {valued: "-i -o -e --input --output --error"},
+	"timeout": {valued: "-s --signal -k --kill-after", skip: 1},
+	"stdbuf":  {valued: "-i -o -e --input --output --error"},
 	"command": {looking: "-v -V"}, "builtin": {}, "exec": {valued: "-a"}, "noglob": {}, "nocorrect": {},
 	"xargs":    {valued: "-I -n -P -L -d -s -E -a --replace --max-args --max-procs --max-lines --delimiter --max-chars --eof --arg-file"},
 	"parallel": {valued: "-j --jobs -a --arg-file -I -n -N -L --max-args --delay --timeout"},
 	"sudo":     {valued: "-u -g -h -p -C -T -R -D -r -t -U --user --group --host --prompt --chdir --chroot --close-from --role --type"},
-	"doas":     {valued: "-u -C"}, "run0": {valued: "-u --user"}, "pkexec": {valued: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "runas": {},
-	"chroot": {skip: 1}, "unshare": {}, "nsenter": {valued: "-t --target"}, "setpriv": {valued: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --selinux-label --apparmor-profile"}, "fakeroot": {}, "proot": {},
-	"busybox": {}, "toybox": {}, "flock": {valued: "-w --timeout -E --conflict-exit-code", code: "-c --command", skip: 1},
-	"watch": {valued: "-n --interval", text: true}, "script": {code: "-c --command", skip: 1}, "start": {}, "unbuffer": {},
-	"strace": {valued: "-o -e -p -s -u"}, "ltrace": {valued: "-o -e -p -s -u"}, "caffeinate": {valued: "-t -w"},
+	"doas":     {valued: "-u -C"}, "run0": {valued: "-u --user"}, "pkexec": {valued: "--user"}, "gosu": {skip: 1},
+	"su-exec": {skip: 1}, "runas": {},
+	"chroot": {skip: 1}, "unshare": {}, "nsenter": {valued: "-t --target"},
+	"setpriv": {valued: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --selinux-label --apparmor-profile"}, "fakeroot": {}, "proot": {},
+	"busybox": {}, "toybox": {}, "flock": {valued: "-w --timeout -E --conflict-exit-code", code: "-c --command",
+		skip: 1},
+	"watch": {valued: "-n --interval", text: true}, "script": {code: "-c --command", skip: 1}, "start": {},
+	"unbuffer": {},
+	"strace":   {valued: "-o -e -p -s -u"}, "ltrace": {valued: "-o -e -p -s -u"}, "caffeinate": {valued: "-t -w"},
 	"systemd-run": {valued: "-p --property -u --unit"}, "sshpass": {valued: "-p -f -d"},
 	"ssh": {valued: "-p -i -l -o -F -J -L -R -D -W -b -c -E -e -m -O -Q -S -w -B -I", skip: 1, text: true},
 }
@@ -64,5 +69,6 @@ func (r *reader) unwrap(w wrapper, args []word) []word {
 // assigns reports whether a word sets a variable, as env and sudo take them.
 func assigns(w word) bool {
 	name, _, ok := strings.Cut(w.text, "=")
-	return ok && name != "" && strings.Trim(name, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return ok && name != "" && strings.Trim(name,
+		"_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
 }

@@ -176,7 +176,8 @@ func launch(command []string) (launchLine, bool) {
 		takes := slices.Contains([]string{"-p", "--package", "--from", "--spec", "--with", "--python"}, option) ||
 			takesOther[option]
 		if name == "uvx" || name == "uv" {
-			takes = takes || slices.Contains([]string{"-w", "--index", "--index-url", "--extra-index-url", "--default-index",
+			takes = takes || slices.Contains([]string{"-w", "--index", "--index-url", "--extra-index-url",
+				"--default-index",
 				"--directory"}, option)
 		}
 		if takes && !given && i+1 < len(rest) {

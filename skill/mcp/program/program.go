@@ -118,7 +118,8 @@ func packageOf(path string) (string, bool) {
 
 // isSystem reports folders that hold programs of many packages.
 func isSystem(dir string) bool {
-	return slices.Contains([]string{"/usr", "/usr/bin", "/usr/local", "/usr/local/bin", "/usr/lib", "/opt", "/home", "/root", "/tmp"}, dir)
+	return slices.Contains([]string{"/usr", "/usr/bin", "/usr/local", "/usr/local/bin", "/usr/lib", "/opt", "/home",
+		"/root", "/tmp"}, dir)
 }
 
 // hashPackage hashes the code of a package, and the versions of the packages beside it.
@@ -137,9 +138,12 @@ func hashPackage(h io.Writer, root, main string) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"node_modules", "__pycache__", "venv"}, d.Name())):
+		case d.IsDir() && path != root &&
+			(strings.HasPrefix(d.Name(), ".") ||
+				slices.Contains([]string{"node_modules", "__pycache__", "venv"}, d.Name())):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || path != main && !codeEndings[strings.ToLower(filepath.Ext(path))] && !codeFiles[d.Name()]:
+		case !d.Type().IsRegular() || path != main && !codeEndings[strings.ToLower(filepath.Ext(path))] &&
+			!codeFiles[d.Name()]:
 			return nil
 		}
 		info, err := d.Info()
@@ -152,7 +156,8 @@ func hashPackage(h io.Writer, root, main string) error {
 		return err
 	}
 	// npm writes the exact versions of all packages that it installed into this file.
-	for _, list := range []string{filepath.Join(root, "node_modules", ".package-lock.json"), filepath.Join(installedIn(root), ".package-lock.json")} {
+	for _, list := range []string{filepath.Join(root, "node_modules", ".package-lock.json"),
+		filepath.Join(installedIn(root), ".package-lock.json")} {
 		if info, err := os.Stat(list); err == nil {
 			if err := hash(list, info.Size()); err != nil {
 				return err
@@ -211,7 +216,8 @@ func UnpinnedPackage(command []string) string {
 			pack = args[i]
 		}
 	}
-	if pack == "" || strings.ContainsAny(pack[:1], "./~") || !images && exactly.MatchString(pack) || images && strings.Contains(pack, "@sha256:") {
+	if pack == "" || strings.ContainsAny(pack[:1], "./~") || !images && exactly.MatchString(pack) ||
+		images && strings.Contains(pack, "@sha256:") {
 		return ""
 	}
 	return pack
@@ -222,7 +228,8 @@ var exactly = regexp.MustCompile(`(?:[@#]v?|==)\d+\.\d+(?:\.\d+)?(?:[-+.][\w.+-]
 
 // fetchers are programs that fetch a package and run it, with the arguments that say so.
 var fetchers = map[string][]string{
-	"npx": {}, "bunx": {}, "uvx": {}, "npm": {"exec"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "pipx": {"run"}, "uv": {"tool", "run"}, "docker": {"run"}, "podman": {"run"},
+	"npx": {}, "bunx": {}, "uvx": {}, "npm": {"exec"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "pipx": {"run"},
+	"uv": {"tool", "run"}, "docker": {"run"}, "podman": {"run"},
 	"go": {"run"},
 }
 
@@ -231,10 +238,12 @@ var fetchers = map[string][]string{
 func Fetches(command []string) bool {
 	name := filepath.Base(command[0])
 	by, ok := fetchers[name]
-	if !ok || name == "docker" || name == "podman" || len(command) <= len(by) || !slices.Equal(command[1:1+len(by)], by) {
+	if !ok || name == "docker" || name == "podman" || len(command) <= len(by) ||
+		!slices.Equal(command[1:1+len(by)], by) {
 		return false
 	}
-	rest := slices.DeleteFunc(slices.Clone(command[1+len(by):]), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	rest := slices.DeleteFunc(slices.Clone(command[1+len(by):]),
+		func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	return len(rest) > 0 && !strings.ContainsAny(rest[0][:min(1, len(rest[0]))], "./~")
 }
 

@@ -51,7 +51,8 @@ func (i *installation) python(ctx context.Context, l launchLine) (*Package, erro
 		}
 		build = failed != nil
 		if build && !i.agrees([]Script{{l.spec,
-			"it, or a package that it needs, has no wheel for this machine: it is built from its source"}}, pythonHosts) {
+			"it, or a package that it needs, has no wheel for this machine: it is built from its source"}},
+			pythonHosts) {
 			return nil,
 				fmt.Errorf("there is no such package, or one that it needs has no wheel for this machine; to build that runs its own programs, and %w: %w", errDisagreed, failed)
 		}
@@ -71,7 +72,8 @@ func (i *installation) python(ctx context.Context, l launchLine) (*Package, erro
 				read = append(read, spec)
 			}
 		}
-		if err := i.build(ctx, pythonHosts, read, settings(), slices.Concat(install, []string{"--"}, specs)...); err != nil {
+		if err := i.build(ctx, pythonHosts, read, settings(),
+			slices.Concat(install, []string{"--"}, specs)...); err != nil {
 			return nil, fmt.Errorf("building it in the sandbox: %w", err)
 		}
 		if err := os.RemoveAll(sources); err != nil {
@@ -152,7 +154,8 @@ func (i *installation) entry(program string) (*Package, error) {
 				Command: []string{"{package}/python/bin/python", "{package}/bin/" + normalized(program)}}
 			first, _, _ := strings.Cut(function, ".")
 			// pip writes a launcher of its own, but with the path of the folder before it was renamed.
-			launcher := fmt.Sprintf("import sys\nfrom %s import %s\nsys.argv[0] = %q\nsys.exit(%s())\n", module, first, name,
+			launcher := fmt.Sprintf("import sys\nfrom %s import %s\nsys.argv[0] = %q\nsys.exit(%s())\n", module, first,
+				name,
 				function)
 			// A manifest makes the folder a package, whose code the pins of the server cover.
 			manifest := fmt.Sprintf("[project]\nname = %q\nversion = %q\n", p.Name, p.Version)

@@ -65,7 +65,8 @@ func NewStep(key session.Key, state session.State, messages []chat.Message) (*St
 			return nil, fmt.Errorf("a message of session %q: %w", key, err)
 		}
 		if len(rows[i]) > maxMessage {
-			return nil, fmt.Errorf("a message of session %q has %d bytes, at most %d can be stored", key, len(rows[i]), maxMessage)
+			return nil, fmt.Errorf("a message of session %q has %d bytes, at most %d can be stored", key, len(rows[i]),
+				maxMessage)
 		}
 	}
 	return &Step{key, string(saved), state.Open(), messages, rows}, nil
@@ -84,7 +85,8 @@ func Missing(files []string, have int) ([]string, error) {
 	first, last := Version(files[0]), Version(files[len(files)-1])
 	switch {
 	case have > last:
-		return nil, fmt.Errorf("it was written by a newer etui (version %d, this one knows %d); use that one", have, last)
+		return nil, fmt.Errorf("it was written by a newer etui (version %d, this one knows %d); use that one", have,
+			last)
 	case have > 0 && have < first:
 		return nil, fmt.Errorf("it was written by an etui before the first release (version %d, this one knows %d); use that one", have, first)
 	}
@@ -127,7 +129,8 @@ func encode(m chat.Message) (string, error) {
 	m.Files = chat.WithoutData(m.Files)
 	r := row{Message: m}
 	for _, c := range m.Calls {
-		r.Calls = append(r.Calls, call{ID: c.ID, Name: c.Name, Written: string(c.Arguments), Client: c.Client, State: c.State})
+		r.Calls = append(r.Calls, call{ID: c.ID, Name: c.Name, Written: string(c.Arguments), Client: c.Client,
+			State: c.State})
 	}
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -99,7 +99,8 @@ type chain struct {
 // chain returns the chain. Others who add to it wait for the end of the transaction.
 func (t *Trail) chain(ctx context.Context, tx Tx) (*chain, error) {
 	c := &chain{Trail: t, tx: tx}
-	err := tx.QueryRowContext(ctx, `UPDATE audit_head SET number = number RETURNING number, hash`).Scan(&c.head.Number, &c.head.Hash)
+	err := tx.QueryRowContext(ctx, `UPDATE audit_head SET number = number RETURNING number, hash`).Scan(&c.head.Number,
+		&c.head.Hash)
 	return c, err
 }
 
@@ -107,7 +108,8 @@ func (t *Trail) chain(ctx context.Context, tx Tx) (*chain, error) {
 // ended. Others may have added some since.
 func (c *chain) has(ctx context.Context, entries []audit.Entry) (there bool) {
 	if c.err == nil && len(entries) > 0 {
-		c.err = c.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM audit WHERE number > $1 AND salt = $2)`, c.head.Number-lately, entries[0].Salt).Scan(&there)
+		c.err = c.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM audit WHERE number > $1 AND salt = $2)`,
+			c.head.Number-lately, entries[0].Salt).Scan(&there)
 	}
 	return there
 }
@@ -124,10 +126,13 @@ func (c *chain) add(ctx context.Context, entries []audit.Entry) {
 		for _, e := range part {
 			c.head = c.head.Link(&e)
 			n := len(args)
-			rows = append(rows, fmt.Sprintf("($%d,$%d,$%d,$%d,$%d,$%d,$%d,$%d,$%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9))
-			args = append(args, e.Number, e.Class, e.Time.UnixMilli(), e.User, e.Name, e.Outcome, e.Salt, e.Text, e.Hash)
+			rows = append(rows, fmt.Sprintf("($%d,$%d,$%d,$%d,$%d,$%d,$%d,$%d,$%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7,
+				n+8, n+9))
+			args = append(args, e.Number, e.Class, e.Time.UnixMilli(), e.User, e.Name, e.Outcome, e.Salt, e.Text,
+				e.Hash)
 		}
-		c.exec(ctx, `INSERT INTO audit (number, class, time, who, name, outcome, salt, record, hash) VALUES `+strings.Join(rows, ","), args...)
+		c.exec(ctx, `INSERT INTO audit (number, class, time, who, name, outcome, salt, record, hash) VALUES `+
+			strings.Join(rows, ","), args...)
 	}
 }
 
@@ -164,7 +169,9 @@ func (c *chain) places(ctx context.Context, query string, args ...any) (list []p
 // bound drops what is too old and, every so many entries, what is too much in a class: the
 // oldest of the user who has most there, so that one user does not push out the others.
 func (c *chain) bound(ctx context.Context, before int64) {
-	c.drop(ctx, audit.DroppedByLimits, c.places(ctx, `SELECT number, hash, class, '' FROM audit WHERE time < $1 AND class <> $2`, c.Limits.oldest(), audit.ClassMark))
+	c.drop(ctx, audit.DroppedByLimits,
+		c.places(ctx, `SELECT number, hash, class, '' FROM audit WHERE time < $1 AND class <> $2`, c.Limits.oldest(),
+			audit.ClassMark))
 	every := int64(max(1, c.Limits.Most/20))
 	if c.err != nil || before/every == c.head.Number/every {
 		return
@@ -197,7 +204,8 @@ func (c *chain) bound(ctx context.Context, before int64) {
 				}
 			}
 			n := min(most.n, over)
-			c.drop(ctx, audit.DroppedByLimits, c.places(ctx, `SELECT number, hash, class, '' FROM audit WHERE class = $1 AND who = $2 ORDER BY time, number LIMIT $3`, class, most.who, n))
+			c.drop(ctx, audit.DroppedByLimits,
+				c.places(ctx, `SELECT number, hash, class, '' FROM audit WHERE class = $1 AND who = $2 ORDER BY time, number LIMIT $3`, class, most.who, n))
 			if c.err != nil {
 				return
 			}
@@ -226,7 +234,8 @@ func (c *chain) drop(ctx context.Context, why string, list []place) {
 	old := c.gaps(ctx)
 	gaps := old.With(dropped)
 	c.replace(ctx, old, gaps)
-	m, err := audit.Mark{Time: c.Limits.Now().UTC().Truncate(time.Millisecond), Why: why, Now: n, Dropped: before.Dropped + int64(n), Gaps: gaps.Hash()}.Entry()
+	m, err := audit.Mark{Time: c.Limits.Now().UTC().Truncate(time.Millisecond), Why: why, Now: n,
+		Dropped: before.Dropped + int64(n), Gaps: gaps.Hash()}.Entry()
 	if c.err = errors.Join(c.err, err); c.err == nil {
 		m.Salt = salt()
 		c.add(ctx, []audit.Entry{m})
@@ -353,7 +362,9 @@ func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int,
 		}
 		var gone []place
 		var again []audit.Entry
-		for _, p := range c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE who = $1 AND class <> $2 ORDER BY number`, user, audit.ClassMark) {
+		for _, p := range c.places(ctx,
+			`SELECT number, hash, class, record FROM audit WHERE who = $1 AND class <> $2 ORDER BY number`, user,
+			audit.ClassMark) {
 			gone = append(gone, p)
 			if p.class == audit.ClassCall {
 				records++
@@ -386,11 +397,13 @@ func (t *Trail) Verify(ctx context.Context, kept *audit.Head) (v audit.Verdict, 
 			return err
 		}
 		var head audit.Head
-		if err := tx.QueryRowContext(ctx, `SELECT number, hash FROM audit_head`).Scan(&head.Number, &head.Hash); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT number, hash FROM audit_head`).Scan(&head.Number,
+			&head.Hash); err != nil {
 			return err
 		}
 		c := audit.NewChecker(gaps, kept)
-		rows, err := tx.QueryContext(ctx, `SELECT number, class, time, who, name, outcome, salt, record, hash FROM audit ORDER BY number`)
+		rows, err := tx.QueryContext(ctx,
+			`SELECT number, class, time, who, name, outcome, salt, record, hash FROM audit ORDER BY number`)
 		if err != nil {
 			return err
 		}
@@ -398,7 +411,8 @@ func (t *Trail) Verify(ctx context.Context, kept *audit.Head) (v audit.Verdict, 
 		for rows.Next() {
 			var e audit.Entry
 			var at int64
-			if err := rows.Scan(&e.Number, &e.Class, &at, &e.User, &e.Name, &e.Outcome, &e.Salt, &e.Text, &e.Hash); err != nil {
+			if err := rows.Scan(&e.Number, &e.Class, &at, &e.User, &e.Name, &e.Outcome, &e.Salt, &e.Text,
+				&e.Hash); err != nil {
 				return err
 			}
 			e.Time = time.UnixMilli(at)

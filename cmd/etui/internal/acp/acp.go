@@ -181,7 +181,8 @@ func (a *agent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRespon
 		case err != nil:
 			return acp.PromptResponse{}, err
 		case !ok: // it goes on waiting, and the reply says how to answer later
-			return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, a.tell(ctx, r.SessionId, acp.UpdateAgentMessageText(done.Reply))
+			return acp.PromptResponse{StopReason: acp.StopReasonEndTurn},
+				a.tell(ctx, r.SessionId, acp.UpdateAgentMessageText(done.Reply))
 		}
 		m = a.who
 		m.Session, m.StopWithConnection, m.Answers = string(r.SessionId), true, []session.Answer{answer}
@@ -216,7 +217,8 @@ func read(m *api.Message, blocks []acp.ContentBlock) error {
 }
 
 // follow sends a message and tells the editor what happens, until the turn ends or waits.
-func (a *agent) follow(ctx context.Context, id acp.SessionId, m api.Message, begun map[string]bool) (done turn.End, err error) {
+func (a *agent) follow(ctx context.Context, id acp.SessionId, m api.Message, begun map[string]bool) (done turn.End,
+	err error) {
 	streamed := false
 	for e, err := range a.client.Chat(ctx, m) {
 		if err != nil {
@@ -234,19 +236,23 @@ func (a *agent) follow(ctx context.Context, id acp.SessionId, m api.Message, beg
 			streamed = true
 			err = a.tell(ctx, id, acp.UpdateAgentMessageText(e.Text))
 		case e.Call != nil && begun[e.Call.ID]: // a turn that goes on begins with the calls that waited
-			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Call.ID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Call.ID),
+				acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
 		case e.Call != nil:
 			begun[e.Call.ID] = true
-			err = a.tell(ctx, id, acp.StartToolCall(acp.ToolCallId(e.Call.ID), title(*e.Call), acp.WithStartKind(acp.ToolKindOther),
+			err = a.tell(ctx, id, acp.StartToolCall(acp.ToolCallId(e.Call.ID), title(*e.Call),
+				acp.WithStartKind(acp.ToolKindOther),
 				acp.WithStartStatus(acp.ToolCallStatusInProgress), acp.WithStartRawInput(e.Call.Arguments)))
 		case e.Progress != nil:
-			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Progress.CallID), acp.WithUpdateContent(content(e.Progress.Text))))
+			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Progress.CallID),
+				acp.WithUpdateContent(content(e.Progress.Text))))
 		case e.Result != nil:
 			status := acp.ToolCallStatusCompleted
 			if e.Result.Failed {
 				status = acp.ToolCallStatusFailed
 			}
-			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Result.CallID), acp.WithUpdateStatus(status), acp.WithUpdateContent(content(shown(*e.Result)))))
+			err = a.tell(ctx, id, acp.UpdateToolCall(acp.ToolCallId(e.Result.CallID), acp.WithUpdateStatus(status),
+				acp.WithUpdateContent(content(shown(*e.Result)))))
 		case e.Phase != nil:
 			err = a.tell(ctx, id, acp.UpdatePlan(plan(*e.Phase)...))
 		}
@@ -303,27 +309,32 @@ const (
 
 // ask asks the person about a call that waits. Without an answer the call goes on waiting, and ok is
 // false.
-func (a *agent) ask(ctx context.Context, id acp.SessionId, w session.Await) (answer session.Answer, ok bool, err error) {
-	call := acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(w.Call), Title: acp.Ptr(printable.Line(w.Tool+" "+w.Arguments, maxTitle)), Status: acp.Ptr(acp.ToolCallStatusPending)}
+func (a *agent) ask(ctx context.Context, id acp.SessionId, w session.Await) (answer session.Answer, ok bool,
+	err error) {
+	call := acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(w.Call),
+		Title: acp.Ptr(printable.Line(w.Tool+" "+w.Arguments, maxTitle)), Status: acp.Ptr(acp.ToolCallStatusPending)}
 	if json.Valid([]byte(w.Arguments)) {
 		call.RawInput = json.RawMessage(w.Arguments)
 	}
 	options := []acp.PermissionOption{
 		{OptionId: once, Kind: acp.PermissionOptionKindAllowOnce, Name: phrase.Word(a.client.Language, "Allow once")},
-		{OptionId: always, Kind: acp.PermissionOptionKindAllowAlways, Name: phrase.Word(a.client.Language, "Allow in this conversation")},
+		{OptionId: always, Kind: acp.PermissionOptionKindAllowAlways,
+			Name: phrase.Word(a.client.Language, "Allow in this conversation")},
 		{OptionId: reject, Kind: acp.PermissionOptionKindRejectOnce, Name: phrase.Word(a.client.Language, "Reject")},
 	}
 	if w.Question != "" {
 		call.Title = acp.Ptr(w.Question)
 		options = nil
 		for i, choice := range w.Choices {
-			options = append(options, acp.PermissionOption{OptionId: acp.PermissionOptionId(fmt.Sprint(i)), Kind: acp.PermissionOptionKindAllowOnce, Name: choice})
+			options = append(options, acp.PermissionOption{OptionId: acp.PermissionOptionId(fmt.Sprint(i)),
+				Kind: acp.PermissionOptionKindAllowOnce, Name: choice})
 		}
 		if len(options) == 0 { // the next message is the answer
 			return answer, false, nil
 		}
 	}
-	said, err := a.editor.RequestPermission(ctx, acp.RequestPermissionRequest{SessionId: id, ToolCall: call, Options: options})
+	said, err := a.editor.RequestPermission(ctx,
+		acp.RequestPermissionRequest{SessionId: id, ToolCall: call, Options: options})
 	if err != nil || said.Outcome.Selected == nil {
 		return answer, false, err
 	}
@@ -366,7 +377,8 @@ func (a *agent) ResumeSession(context.Context, acp.ResumeSessionRequest) (acp.Re
 }
 
 // SetSessionConfigOption implements [acp.Agent].
-func (a *agent) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+func (a *agent) SetSessionConfigOption(context.Context,
+	acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
 	return acp.SetSessionConfigOptionResponse{}, none(acp.AgentMethodSessionSetConfigOption)
 }
 

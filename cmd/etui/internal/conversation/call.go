@@ -16,11 +16,13 @@ import (
 )
 
 // Call calls a tool, and puts its questions to the person at the terminal.
-func Call(ctx context.Context, at *terminal.Console, c *client.Client, name string, request api.CallRequest) (chat.Result, error) {
+func Call(ctx context.Context, at *terminal.Console, c *client.Client, name string,
+	request api.CallRequest) (chat.Result, error) {
 	request.Asks = true
 	for {
 		var r api.CallReply
-		if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name), request, &r); err != nil || r.Question == nil {
+		if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name), request, &r); err != nil ||
+			r.Question == nil {
 			return r.Result, err
 		}
 		if request.Answer != nil && !request.Answer.Given {

@@ -71,7 +71,8 @@ func (c *Conversation) Continue(ctx context.Context) error {
 			return err
 		}
 		agent, name, ok := route.AgentOf(s.Key)
-		if !ok || user == "" && len(s.Users) > 0 || c.who.Agent != "" && agent != c.who.Agent || !slices.Contains(s.Channels, channel) {
+		if !ok || user == "" && len(s.Users) > 0 || c.who.Agent != "" && agent != c.who.Agent ||
+			!slices.Contains(s.Channels, channel) {
 			continue
 		}
 		c.who.Agent, c.who.Session = agent, name
@@ -81,7 +82,8 @@ func (c *Conversation) Continue(ctx context.Context) error {
 				q.Set("user", user)
 			}
 			c.remember(ctx, path+"/"+url.PathEscape(string(s.Key))+"?"+q.Encode())
-			c.Note("· continues %s (%s): %s", client.SessionName(s.Key), phrase.Count(c.Language, s.Messages, "message"), printable.Line(s.Title, 60))
+			c.Note("· continues %s (%s): %s", client.SessionName(s.Key),
+				phrase.Count(c.Language, s.Messages, "message"), printable.Line(s.Title, 60))
 		}
 		return nil
 	}
@@ -144,7 +146,8 @@ func (c *Conversation) NoteGateway(ctx context.Context) {
 
 func (c *Conversation) gateway(ctx context.Context) string {
 	if dir := c.client.Folder(ctx); dir != "" {
-		return phrase.In(c.Language, "%s, workspace %s", phrase.Word(c.Language, c.client.Where), terminal.ShortPath(dir))
+		return phrase.In(c.Language, "%s, workspace %s", phrase.Word(c.Language, c.client.Where),
+			terminal.ShortPath(dir))
 	}
 	return phrase.Word(c.Language, c.client.Where)
 }
@@ -196,7 +199,8 @@ func (c *Conversation) Talk(ctx context.Context) error {
 	if !c.JSON && terminal.CanTalk(c.In, c.Out) {
 		in, _ := c.In.(*os.File)
 		out, _ := c.Out.(*os.File)
-		for line := range strings.Lines(phrase.In(c.Language, "Connected to %s.\n/help lists the commands.\n", c.gateway(ctx))) {
+		for line := range strings.Lines(phrase.In(c.Language, "Connected to %s.\n/help lists the commands.\n",
+			c.gateway(ctx))) {
 			fmt.Fprint(c.Out, terminal.Hang("", line, terminal.Width()))
 		}
 		if c.last != "" {
@@ -245,7 +249,8 @@ func (c *Conversation) handle(ctx context.Context, text string) error {
 		return list[i].run(ctx, c, strings.TrimSpace(rest))
 	}
 	if strings.HasPrefix(name, "/") && !strings.Contains(name[1:], "/") {
-		return config.Usagef("there is no command %s%s; /help lists them", name, phrase.Near(name, slices.Values(commandNames())))
+		return config.Usagef("there is no command %s%s; /help lists them", name,
+			phrase.Near(name, slices.Values(commandNames())))
 	}
 	m, err := c.message(text)
 	if err != nil {

@@ -52,7 +52,8 @@ func (c *Conversation) Explain(ctx context.Context, ask Question) error {
 	if c.JSON {
 		return c.PrintJSON(x)
 	}
-	_, err = fmt.Fprint(c.Out, explanation.Text(c.Language, x.Explanation, ask.All, c.LineWidth())+explanation.Refusals(c.Language, x.Refused, c.LineWidth()))
+	_, err = fmt.Fprint(c.Out, explanation.Text(c.Language, x.Explanation, ask.All, c.LineWidth())+
+		explanation.Refusals(c.Language, x.Refused, c.LineWidth()))
 	return err
 }
 
@@ -93,6 +94,7 @@ func (c *Conversation) activate(ctx context.Context, skill string) error {
 		return err
 	}
 	c.who.Skill = m.Skill
-	phrase.Fprintf(c.Out, c.Language, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", m.Skill, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
+	phrase.Fprintf(c.Out, c.Language, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", m.Skill,
+		x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
 	return nil
 }

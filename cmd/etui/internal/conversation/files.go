@@ -60,7 +60,8 @@ func readAttached(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, config.Usagef("%s is no regular file", path)
 	case info.Size() > message.MaxPictureBytes:
-		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path, message.MaxPictureBytes>>20)
+		return nil, config.Usagef("%s has more than %d MiB, the most that a message may have", path,
+			message.MaxPictureBytes>>20)
 	}
 	f, err := os.Open(path)
 	if err != nil {

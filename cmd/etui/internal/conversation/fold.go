@@ -65,7 +65,8 @@ func (c *Conversation) unfold(which string) error {
 	if which != "" {
 		n, err := strconv.Atoi(which)
 		if err != nil || n < 1 || n > to {
-			return config.Usagef("the last answer has no call %q; it has %s", which, phrase.Count(c.Language, to, "call"))
+			return config.Usagef("the last answer has no call %q; it has %s", which,
+				phrase.Count(c.Language, to, "call"))
 		}
 		from, to = n-1, n
 	}

@@ -30,7 +30,8 @@ func (r *reply) show(e api.Event) {
 	}
 	switch {
 	case e.Selected != nil:
-		r.note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.All, e.Selected.TokensSent+e.Selected.TokensMeta, e.Selected.SavedPercent)
+		r.note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.All,
+			e.Selected.TokensSent+e.Selected.TokensMeta, e.Selected.SavedPercent)
 	case e.Phase != nil:
 		r.phase(*e.Phase)
 	case e.Text != "":
@@ -42,7 +43,8 @@ func (r *reply) show(e api.Event) {
 	case e.Call != nil:
 		r.fold(*e.Call)
 	case e.Progress != nil && e.Progress.Total > 0:
-		if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total); now != r.progress {
+		if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text,
+			100*e.Progress.Done/e.Progress.Total); now != r.progress {
 			r.progress = now
 			r.note("%s", now)
 		}

@@ -133,10 +133,12 @@ func (c *Conversation) show(ctx context.Context, m api.Message) error {
 		if c.JSON || !terminal.Is(c.In) {
 			return EndedError{Waits, phrase.Errorf("a call of %s waits for an approval: etui approvals approve %s, then etui run --resume", call.Tool, call.ID)}
 		}
-		phrase.Fprintf(c.Err, c.Language, "%s %s: let it run? [y/N] ", call.Tool, printable.Line(call.Arguments, maxFailure))
+		phrase.Fprintf(c.Err, c.Language, "%s %s: let it run? [y/N] ", call.Tool,
+			printable.Line(call.Arguments, maxFailure))
 		m.Workflow, m.Target, m.Params, m.Skill, m.IdempotencyKey = "", "", nil, "", ""
 		m.Text = approval.Deny + " " + call.ID
-		if answers.Scan() && slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(answers.Text()))) {
+		if answers.Scan() && slices.Contains([]string{"y", "yes", "是"},
+			strings.ToLower(strings.TrimSpace(answers.Text()))) {
 			m.Text = approval.Approve + " " + call.ID
 		}
 	}
@@ -151,11 +153,14 @@ func outcomeOf(done turn.End) error {
 	case f.Outcome == workflow.Done:
 		return nil
 	case f.Outcome == workflow.Limit:
-		return EndedError{Limit, phrase.Errorf("the workflow %s reached a limit in the phase %s: %s", f.Workflow, f.Phase, f.Reason)}
+		return EndedError{Limit, phrase.Errorf("the workflow %s reached a limit in the phase %s: %s", f.Workflow,
+			f.Phase, f.Reason)}
 	case f.Outcome == "":
-		return EndedError{Failed, phrase.Errorf("the workflow %s stopped in the phase %s; etui run --resume goes on", f.Workflow, f.Phase)}
+		return EndedError{Failed, phrase.Errorf("the workflow %s stopped in the phase %s; etui run --resume goes on",
+			f.Workflow, f.Phase)}
 	}
-	return EndedError{Failed, phrase.Errorf("the workflow %s ended in the phase %s: %s: %s", f.Workflow, f.Phase, f.Outcome, f.Reason)}
+	return EndedError{Failed, phrase.Errorf("the workflow %s ended in the phase %s: %s: %s", f.Workflow, f.Phase,
+		f.Outcome, f.Reason)}
 }
 
 // follow sends a message, prints what happens and returns how the turn ended.
@@ -191,7 +196,8 @@ func (r *reply) soFar(ctx context.Context, c *client.Client, m api.Message) {
 		return // the run goes on without it
 	}
 	for _, run := range s.Runs {
-		if agent, name, ok := route.AgentOf(run.Session); ok && name == m.Session && (m.Agent == "" || m.Agent == agent) {
+		if agent, name, ok := route.AgentOf(run.Session); ok && name == m.Session &&
+			(m.Agent == "" || m.Agent == agent) {
 			r.path(run.Flow)
 		}
 	}
@@ -205,7 +211,8 @@ func (r *reply) path(f *session.Flow) {
 	for _, s := range f.Path[min(r.switches, len(f.Path)):] {
 		switch r.switches++; {
 		case s.To == f.Outcome:
-			r.note("■ %s: %s after %s, %d tokens; %s", f.Workflow, f.Outcome, phrase.Count(r.Language, f.Rounds, "round"), f.AllTokens, s.Why)
+			r.note("■ %s: %s after %s, %d tokens; %s", f.Workflow, f.Outcome,
+				phrase.Count(r.Language, f.Rounds, "round"), f.AllTokens, s.Why)
 		case s.Why == "":
 			r.note("▶ phase %s", s.To)
 		default:
@@ -228,9 +235,11 @@ func (r *reply) phase(p turn.PhaseEvent) {
 		} else if p.Unpriced > 0 {
 			cost += phrase.In(r.Language, ", %d of them without a price (models[].price)", p.Unpriced)
 		}
-		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, phrase.Count(r.Language, p.Rounds, "round"), p.AllTokens, cost)
+		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, phrase.Count(r.Language, p.Rounds, "round"),
+			p.AllTokens, cost)
 	case p.Began:
-		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, phrase.Count(r.Language, tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
+		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill,
+			phrase.Count(r.Language, tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
 	default:
 		r.note("· %s round %d, %d tokens so far%s", p.Name, p.Round+1, p.AllTokens, cost)
 	}

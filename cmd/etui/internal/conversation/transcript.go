@@ -21,7 +21,8 @@ import (
 // Transcript describes a stored conversation for people, in lines of a width.
 func Transcript(lang string, c inspect.Conversation, width int) string {
 	var b strings.Builder
-	facts := []string{phrase.Count(lang, c.Messages, "message"), phrase.In(lang, "since %s", c.Created.Local().Format("2006-01-02 15:04"))}
+	facts := []string{phrase.Count(lang, c.Messages, "message"),
+		phrase.In(lang, "since %s", c.Created.Local().Format("2006-01-02 15:04"))}
 	for label, text := range map[string]string{"": Authors(c.Summary), phrase.In(lang, "skill "): c.Skill} {
 		if text != "" {
 			facts = append(facts, label+text)
@@ -41,7 +42,8 @@ func Transcript(lang string, c inspect.Conversation, width int) string {
 	at := max(c.Skip, c.Messages-c.Sent) // before which message the summary comes
 	summary := func(i int) {
 		if c.Summarised != "" && i == at {
-			b.WriteString(phrase.In(lang, "\nthe model reads a summary of what was said before\n") + terminal.Indent("", c.Summarised, width))
+			b.WriteString(phrase.In(lang, "\nthe model reads a summary of what was said before\n") +
+				terminal.Indent("", c.Summarised, width))
 		}
 	}
 	for i, m := range c.Said {
@@ -50,7 +52,9 @@ func Transcript(lang string, c inspect.Conversation, width int) string {
 	}
 	summary(c.Skip + len(c.Said))
 	for _, m := range c.Waiting {
-		phrase.Fprintf(&b, lang, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime), printable.Line(cmp.Or(m.User, phrase.Word(lang, "user")), session.MaxTitle), terminal.Indent("", m.Text, width))
+		phrase.Fprintf(&b, lang, "\n%s %s (waits for its answer)\n%s", m.Accepted.Local().Format(time.DateTime),
+			printable.Line(cmp.Or(m.User, phrase.Word(lang, "user")), session.MaxTitle),
+			terminal.Indent("", m.Text, width))
 	}
 	return b.String()
 }
@@ -102,7 +106,8 @@ func describeMessage(lang string, m chat.Message, after []chat.Message, width in
 	}
 	for _, c := range m.Calls {
 		text("· ", c.Name+" "+printable.Line(string(c.Arguments), maxResult))
-		if !slices.ContainsFunc(after, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID }) {
+		if !slices.ContainsFunc(after,
+			func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID }) {
 			text("? ", phrase.In(lang, "%s has no result yet: whether it did its work is unknown.", c.Name))
 		}
 	}

@@ -27,9 +27,12 @@ func Toolsets(lang string, s api.Toolsets) string {
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark + " " + t.Name, phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), phrase.Word(lang, t.Description)})
+		rows = append(rows, []string{mark + " " + t.Name,
+			phrase.In(lang, "%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]),
+			phrase.Word(lang, t.Description)})
 	}
-	return phrase.In(lang, "Toolsets of the agent %s (* is active):\n", s.Agent) + terminal.Table(rows, terminal.Width())
+	return phrase.In(lang, "Toolsets of the agent %s (* is active):\n", s.Agent) +
+		terminal.Table(rows, terminal.Width())
 }
 
 // near bounds how many tools are shown that match but were not sent, and how many that
@@ -50,7 +53,8 @@ func Text(lang string, x selection.Explanation, all bool, width int) string {
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	phrase.Fprintf(&b, lang, "mode %s: %s\n", x.Mode, phrase.Reword(lang, x.Why))
 	if first, _, _ := strings.Cut(x.Request, "\n"); strings.Contains(x.Query, first) && first != "" {
-		phrase.Fprintf(&b, lang, "request: %s (the rest of the message counts a little)\n", printable.Line(x.Request, 200))
+		phrase.Fprintf(&b, lang, "request: %s (the rest of the message counts a little)\n",
+			printable.Line(x.Request, 200))
 	} else if first != "" {
 		phrase.Fprintf(&b, lang, "read as Chinese: %s\n", printable.Line(x.Request, 200))
 	}
@@ -60,9 +64,11 @@ func Text(lang string, x selection.Explanation, all bool, width int) string {
 	if x.Phase != "" {
 		phrase.Fprintf(&b, lang, "phase %s of the workflow that runs\n", x.Phase)
 	}
-	phrase.Fprintf(&b, lang, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
+	phrase.Fprintf(&b, lang, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All,
+		x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
 	if x.Tokens.Usable < x.Tokens.All {
-		phrase.Fprintf(&b, lang, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable, x.Tokens.Usable)
+		phrase.Fprintf(&b, lang, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable,
+			x.Tokens.Usable)
 	}
 	if extra := metaTools(x.Declared); extra != "" {
 		phrase.Fprintf(&b, lang, "beside them: %s, for everything that was not sent; %d tokens\n", extra, x.Tokens.Meta)
@@ -84,7 +90,8 @@ func Text(lang string, x selection.Explanation, all bool, width int) string {
 		for _, v := range x.Tools {
 			if kind.is(v) && (all || v.Sent || v.Score > 0 && shown < kind.limit) {
 				shown++
-				rows = append(rows, []string{kind.mark, tool.Label(v.Tool, v.Original), fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(lang, x, v)})
+				rows = append(rows, []string{kind.mark, tool.Label(v.Tool, v.Original), fmt.Sprintf("%.2f", v.Score),
+					strconv.Itoa(v.Tokens), because(lang, x, v)})
 			}
 		}
 	}
@@ -151,7 +158,8 @@ func withWords(lang, why, question string, terms []rank.Term) string {
 		if t.From != "" {
 			word += "→" + t.Word
 		}
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, phrase.Word(lang, cmp.Or(strongest(t.Fields), t.Why)))))
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score,
+			phrase.Word(lang, cmp.Or(strongest(t.Fields), t.Why)))))
 	}
 	if len(words) == 0 {
 		return why
@@ -163,7 +171,8 @@ func withWords(lang, why, question string, terms []rank.Term) string {
 // that is the beginning of no word is returned as it is.
 func typed(question, stem string) string {
 	best := ""
-	for word := range strings.FieldsFuncSeq(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(question),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		switch {
 		case word == stem:
 			return word
@@ -191,7 +200,8 @@ func skillRows(lang string, x selection.Explanation, all bool) [][]string {
 		case !s.Stage.Usable():
 			mark = "✗"
 		}
-		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(lang, s.Reason, x.Query, s.Terms)})
+		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens),
+			withWords(lang, s.Reason, x.Query, s.Terms)})
 	}
 	if more := len(skills) - shown[true] - shown[false]; more > 0 {
 		rows = append(rows, []string{"", phrase.In(lang, "and %d more", more), "", "", ""})

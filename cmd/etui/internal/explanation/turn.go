@@ -30,7 +30,8 @@ func Turn(lang string, t inspect.Turn, width int) string {
 	for _, s := range c.Declared {
 		names = append(names, s.Tool)
 	}
-	head := phrase.In(lang, "%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, cmp.Or(c.All, c.Usable), c.Budget)
+	head := phrase.In(lang, "%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent,
+		cmp.Or(c.All, c.Usable), c.Budget)
 	if c.Mode != "" {
 		head += phrase.In(lang, "mode %s\n", c.Mode)
 	}

@@ -13,7 +13,8 @@ import (
 
 // IsMistake recognises usage errors of cobra itself.
 func IsMistake(err error) bool {
-	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "required flag"}, func(s string) bool {
+	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument",
+		"flag needs an argument", "required flag"}, func(s string) bool {
 		return strings.HasPrefix(err.Error(), s)
 	})
 }
@@ -32,14 +33,16 @@ func CheckArguments(c *cobra.Command) {
 		if err != nil && !c.HasSubCommands() && strings.HasPrefix(err.Error(), "unknown command ") {
 			return config.Usagef("unknown command %q for %q", args[0], c.CommandPath())
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && !strings.HasPrefix(err.Error(), "requires at least") {
+		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") &&
+			!strings.HasPrefix(err.Error(), "requires at least") {
 			return err
 		}
 		wrong := phrase.Errorf("an argument is missing")
 		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
 			wrong = phrase.Errorf("the command does not take %s", phrase.Number{N: len(args), Of: "argument"})
 		}
-		return config.Usagef("%w: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
+		return config.Usagef("%w: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"),
+			c.CommandPath()+" --help")
 	}
 }
 
@@ -69,7 +72,8 @@ func plainFlag(err error) error {
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return phrase.Errorf("unknown shorthand flag: %q in -%s", unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+		return phrase.Errorf("unknown shorthand flag: %q in -%s", unknown.GetSpecifiedName(),
+			unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
 		return phrase.Errorf("unknown flag: --%s", unknown.GetSpecifiedName())
 	case errors.As(err, &missing):
@@ -78,7 +82,8 @@ func plainFlag(err error) error {
 		return err
 	}
 	flag := invalid.GetFlag()
-	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s or 5m"}[flag.Value.Type()]
+	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false",
+		"duration": "a time such as 90s or 5m"}[flag.Value.Type()]
 	if !ok {
 		return err
 	}

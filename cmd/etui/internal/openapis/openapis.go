@@ -45,7 +45,8 @@ variables of the environment that they come from.`,
 				return err
 			}
 			if !how.All && len(how.Tags)+len(how.Operations) == 0 {
-				if err := x.Print(d.Operations(), func() string { return describe(x.Language, d.Operations()) }); err != nil {
+				if err := x.Print(d.Operations(),
+					func() string { return describe(x.Language, d.Operations()) }); err != nil {
 					return err
 				}
 				return config.Usagef("nothing was imported; choose with --tag, --operation or --all")

@@ -54,11 +54,13 @@ func Keys(lang string, keys []server.KeyStatus) string {
 // Agents lists the agents.
 func Agents(lang string, agents []agent.Status) string {
 	return Table[agent.Status]{
-		Wide: true, Head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY", "FOLLOWS"},
+		Wide: true, Head: []string{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE", "SKILL", "SKILLS SHOWN", "STRATEGY",
+			"FOLLOWS"},
 		Row: func(s agent.Status) []string {
 			all := phrase.Word(lang, "all")
 			shown := cmp.Or(strings.Join(s.Skills, ","), all)
-			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, all), strconv.Itoa(s.Active), s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
+			return []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, all), strconv.Itoa(s.Active),
+				s.Skill, shown, fmt.Sprint(s.Strategy), s.Guide}
 		},
 	}.Text(lang, agents) + legend(lang, agents) + describeHealth(lang, agents)
 }
@@ -209,7 +211,8 @@ func Tasks(lang string, tasks []schedule.Task) string {
 // RetryNote says that a message is taken up again.
 func RetryNote(lang string, i inbox.Item) string {
 	session := client.SessionName(i.Session)
-	return phrase.In(lang, "Message %s is taken up again; etui sessions show %s shows its answer.\n", strconv.FormatInt(i.ID, 10), session)
+	return phrase.In(lang, "Message %s is taken up again; etui sessions show %s shows its answer.\n",
+		strconv.FormatInt(i.ID, 10), session)
 }
 
 // DropNote says that a message is dropped.
@@ -220,7 +223,8 @@ func DropNote(lang string, i inbox.Item) string {
 // Item shows a message of the inbox.
 func Item(lang string, i inbox.Item) string {
 	var b strings.Builder
-	phrase.Fprintf(&b, lang, "message %s, %s since %s\n  session  %s\n", strconv.FormatInt(i.ID, 10), phrase.Word(lang, string(i.State)), i.Accepted.Local().Format(time.DateTime), i.Session)
+	phrase.Fprintf(&b, lang, "message %s, %s since %s\n  session  %s\n", strconv.FormatInt(i.ID, 10),
+		phrase.Word(lang, string(i.State)), i.Accepted.Local().Format(time.DateTime), i.Session)
 	if i.User != "" {
 		phrase.Fprintf(&b, lang, "  user     %s\n", printable.Line(i.User, 200))
 	}
@@ -234,7 +238,8 @@ func Item(lang string, i inbox.Item) string {
 // Status shows what runs.
 func Status(lang string, s api.Status) string {
 	var b strings.Builder
-	phrase.Fprintf(&b, lang, "etui %s, %s\n\n%s", s.Version, phrase.Count(lang, s.Tools, "tool"), Agents(lang, s.Agents))
+	phrase.Fprintf(&b, lang, "etui %s, %s\n\n%s", s.Version, phrase.Count(lang, s.Tools, "tool"),
+		Agents(lang, s.Agents))
 	if c := s.Configuration; c != nil {
 		phrase.Fprintf(&b, lang, "\n%s, in effect since %s\n", c.File, c.Since.Local().Format(time.DateTime))
 		if c.Error != "" {
@@ -245,7 +250,8 @@ func Status(lang string, s api.Status) string {
 		}
 	}
 	for _, r := range s.Refused {
-		phrase.Fprintf(&b, lang, "\nMessages are refused since %s: %s\n", r.Since.Local().Format(time.DateTime), r.Error)
+		phrase.Fprintf(&b, lang, "\nMessages are refused since %s: %s\n", r.Since.Local().Format(time.DateTime),
+			r.Error)
 	}
 	if e := s.Embeddings; e != nil {
 		phrase.Fprintf(&b, lang, "\nEmbeddings by %s: %d of %d tools have a vector\n", e.Model, e.Have, e.Tools)
@@ -265,7 +271,8 @@ func Status(lang string, s api.Status) string {
 			}
 			f := r.Flow
 			rows = append(rows, []string{
-				string(r.Session), f.Workflow, cmp.Or(f.Phase, "-"), fmt.Sprint(f.Visits[f.Phase]), fmt.Sprint(f.Rounds), fmt.Sprint(f.AllTokens), state,
+				string(r.Session), f.Workflow, cmp.Or(f.Phase, "-"), fmt.Sprint(f.Visits[f.Phase]),
+				fmt.Sprint(f.Rounds), fmt.Sprint(f.AllTokens), state,
 			})
 		}
 		b.WriteString("\n" + terminal.Columns(rows))
@@ -314,7 +321,8 @@ func Forgotten(lang string, f erase.Report) string {
 	var did []string
 	for _, kind := range []struct{ name, what string }{
 		{"sessions", "conversation"}, {"messages", "message"}, {"turns", "past turn"}, {"calls", "call"},
-		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"}, {"requests", "approval request"}, {"chats", "channel record"}, {"logins", "login"},
+		{"memories", "memory folder"}, {"tasks", "task"}, {"approvals", "lasting approval"},
+		{"requests", "approval request"}, {"chats", "channel record"}, {"logins", "login"},
 	} {
 		if n := f.Count[kind.name]; n > 0 {
 			did = append(did, phrase.Count(lang, n, kind.what))
@@ -413,7 +421,8 @@ func Usage(lang string, kept learning.Record) string {
 			for _, name := range t.Failed {
 				tools = append(tools, phrase.In(lang, "%s (failed)", name))
 			}
-			when, question := t.Time.Local().Format("2006-01-02 15:04"), printable.Line(t.Text, max(terminal.Width()-60, 20))
+			when, question := t.Time.Local().Format("2006-01-02 15:04"),
+				printable.Line(t.Text, max(terminal.Width()-60, 20))
 			return []string{when, t.Agent, t.User, strings.Join(tools, ","), question}
 		},
 	}.Text(lang, kept.Turns) + state

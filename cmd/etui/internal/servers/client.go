@@ -51,7 +51,8 @@ CLIENT is one of claude-code, claude-desktop, codex, cursor, vscode, opencode.`,
 			if change.Diff == "" {
 				change.Backup = ""
 				return x.Print(change, func() string {
-					return phrase.In(x.Language, "%s has %s already: %s\n", change.Client, name, terminal.ShortPath(change.File))
+					return phrase.In(x.Language, "%s has %s already: %s\n", change.Client, name,
+						terminal.ShortPath(change.File))
 				})
 			}
 			if !yes {
@@ -66,7 +67,8 @@ CLIENT is one of claude-code, claude-desktop, codex, cursor, vscode, opencode.`,
 			return x.Print(change, func() string {
 				text := phrase.In(x.Language, "%s starts etui from now on; restart it if it runs.\n", change.Client)
 				if change.Backup != "" {
-					text += phrase.In(x.Language, "Its settings of before are in %s.\n", terminal.ShortPath(change.Backup))
+					text += phrase.In(x.Language, "Its settings of before are in %s.\n",
+						terminal.ShortPath(change.Backup))
 				}
 				return text
 			})

@@ -63,15 +63,18 @@ whose variables are not set yet is written, but not tried.`,
 			if err != nil {
 				return err
 			}
-			ready := slices.DeleteFunc(slices.Clone(plan.Servers), func(s importedServer) bool { return s.Problem != "" })
+			ready := slices.DeleteFunc(slices.Clone(plan.Servers),
+				func(s importedServer) bool { return s.Problem != "" })
 			if dry || !x.JSON {
-				if err := x.Print(plan, func() string { return describeImport(x.Language, plan) }); dry || err != nil || len(ready) == 0 {
+				if err := x.Print(plan, func() string { return describeImport(x.Language, plan) }); dry || err != nil ||
+					len(ready) == 0 {
 					return err
 				}
 			}
 			if !yes {
-				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.", phrase.Count(x.Language, len(ready),
-					"server")); err != nil {
+				if err := x.Confirm("Add %s? etui installs what is needed and starts each once.",
+					phrase.Count(x.Language, len(ready),
+						"server")); err != nil {
 					return err
 				}
 			}
@@ -100,7 +103,8 @@ whose variables are not set yet is written, but not tried.`,
 					fmt.Fprintf(x.Err, "%s\n", printable.Text(phrase.Say(x.Language, err)))
 				case x.JSON:
 				case len(added.Unset) > 0:
-					phrase.Fprintf(x.Out, x.Language, "Added %s: %s; it starts once %s is set\n", s.Server.Name, terminal.ShortPath(added.File),
+					phrase.Fprintf(x.Out, x.Language, "Added %s: %s; it starts once %s is set\n", s.Server.Name,
+						terminal.ShortPath(added.File),
 						strings.Join(added.Unset, ", "))
 				default:
 					fmt.Fprint(x.Out, describeAdded(x.Language, added, w.Config.Policy.Default))
@@ -214,7 +218,8 @@ func describeImport(lang string, plan importReport) string {
 		phrase.Fprintf(&b, lang, "cannot read %s\n", why)
 	}
 	if len(plan.Servers) == 0 {
-		return b.String() + phrase.In(lang, "No MCP servers of other clients were found. Name a file: etui mcp import FILE\n")
+		return b.String() + phrase.In(lang,
+			"No MCP servers of other clients were found. Name a file: etui mcp import FILE\n")
 	}
 	file, set := "", map[string][]string{}
 	for _, s := range plan.Servers {
@@ -227,7 +232,8 @@ func describeImport(lang string, plan importReport) string {
 			b.WriteString(from + "\n")
 		}
 		if s.Problem != "" {
-			b.WriteString(terminal.Hang("  - "+printable.Line(s.Name, 60)+" ", phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
+			b.WriteString(terminal.Hang("  - "+printable.Line(s.Name, 60)+" ",
+				phrase.In(lang, "left out: %s", s.Problem), terminal.Width()))
 			continue
 		}
 		fmt.Fprintf(&b, "  + %s: %s\n", s.Server.Name, terminal.ShortPath(s.Writes))

@@ -64,7 +64,8 @@ func List(all admin.SkillList) []Row {
 		var kind struct{ Name, Provider string }
 		text, err := os.ReadFile(f.Source)
 		if err == nil && yaml.Load(text, &kind) == nil && kind.Provider == "mcp" {
-			list = append(list, Row{Name: kind.Name, State: "failed", Tools: []string{}, File: f.Source, Problem: f.Error})
+			list = append(list, Row{Name: kind.Name, State: "failed", Tools: []string{}, File: f.Source,
+				Problem: f.Error})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -107,7 +108,8 @@ func DescribeList(lang string, list []Row) string {
 	}
 	rows := [][]string{head}
 	for _, l := range list {
-		rows = append(rows, []string{l.Name, phrase.Word(lang, l.State), fmt.Sprint(len(l.Tools)), phrase.Reword(lang, printable.OneLine(l.Came))})
+		rows = append(rows, []string{l.Name, phrase.Word(lang, l.State), fmt.Sprint(len(l.Tools)),
+			phrase.Reword(lang, printable.OneLine(l.Came))})
 	}
 	lines := strings.SplitAfter(terminal.Table(rows, terminal.Width()), "\n")
 	text := lines[0]

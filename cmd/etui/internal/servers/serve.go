@@ -38,7 +38,8 @@ func Serve(ctx context.Context, console *terminal.Console, c *client.Client, age
 	if skill != "" {
 		address += "?skill=" + url.QueryEscape(skill)
 	}
-	far := &mcp.StreamableClientTransport{Endpoint: address, HTTPClient: web, MaxRetries: -1, DisableStandaloneSSE: true}
+	far := &mcp.StreamableClientTransport{Endpoint: address, HTTPClient: web, MaxRetries: -1,
+		DisableStandaloneSSE: true}
 	places := make(chan struct{}, maxAsked)
 	var asked sync.WaitGroup
 	defer asked.Wait()
@@ -92,7 +93,8 @@ func carry(ctx context.Context, m jsonrpc.Message, far mcp.Transport, near mcp.C
 	if err == nil || !request || !r.IsCall() {
 		return err
 	}
-	return near.Write(ctx, &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}})
+	return near.Write(ctx, &jsonrpc.Response{ID: r.ID,
+		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}})
 }
 
 // open is a writer that stays open.

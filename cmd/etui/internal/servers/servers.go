@@ -145,9 +145,11 @@ func kept(name, variable, value string, plain *[]secret) string {
 func inPlain(lang, server string, plain []secret) string {
 	var b strings.Builder
 	for _, s := range plain {
-		b.WriteString(terminal.Hang("  "+terminal.Pad(phrase.Word(lang, "in plain"), 10)+" ", phrase.In(lang, "%s looks like a secret, and the file holds it as it is. Keep it in "+
-			"the environment of etui instead (where etui serve is started: the shell, the unit, the container) as %s, write "+
-			"%s in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable, "${"+s.variable+"}", server),
+		b.WriteString(terminal.Hang("  "+terminal.Pad(phrase.Word(lang, "in plain"), 10)+" ",
+			phrase.In(lang, "%s looks like a secret, and the file holds it as it is. Keep it in "+
+				"the environment of etui instead (where etui serve is started: the shell, the unit, the container) as %s, write "+
+				"%s in its place in %s.yaml, and change the key if others have seen it.", s.name, s.variable,
+				"${"+s.variable+"}", server),
 			terminal.Width()))
 	}
 	return b.String()
@@ -155,19 +157,21 @@ func inPlain(lang, server string, plain []secret) string {
 
 // adding says how a server is added: a person decides about programs of its packages.
 func (x Config) adding(ctx context.Context, force, build bool) install.AddOptions {
-	return install.AddOptions{Force: force, Version: x.Version, Agree: func(scripts []program.Script, hosts []string) bool {
-		if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
-			return build
-		}
-		var b strings.Builder
-		phrase.Fprintf(&b, x.Language, "These packages want to run programs of their own:\n")
-		for _, s := range scripts {
-			fmt.Fprintf(&b, "  %s: %s\n", s.Package, s.Command)
-		}
-		phrase.Fprintf(&b, x.Language, "They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?",
-			strings.Join(hosts, ", "))
-		return x.Questions(false).Agree(ctx, printable.Text(b.String()))
-	}}
+	return install.AddOptions{Force: force, Version: x.Version,
+		Agree: func(scripts []program.Script, hosts []string) bool {
+			if build || x.JSON || !terminal.Is(x.In) || !terminal.Is(x.Err) {
+				return build
+			}
+			var b strings.Builder
+			phrase.Fprintf(&b, x.Language, "These packages want to run programs of their own:\n")
+			for _, s := range scripts {
+				fmt.Fprintf(&b, "  %s: %s\n", s.Package, s.Command)
+			}
+			phrase.Fprintf(&b, x.Language,
+				"They would run in the sandbox, write to the folder of the package alone, and reach %s.\nMay they?",
+				strings.Join(hosts, ", "))
+			return x.Questions(false).Agree(ctx, printable.Text(b.String()))
+		}}
 }
 
 // The bounds of the wait for a gateway to have the tools of a server.
@@ -202,7 +206,8 @@ func (x Config) await(ctx context.Context, w *workdir.Workspace, name string, be
 		s, st := all.Skills[i], Of(all.Skills[i])
 		switch {
 		case s.State != skill.Enabled:
-			return st, phrase.Errorf("%s is added, but the gateway does not use it: %s", name, cmp.Or(s.Why, string(s.State)))
+			return st, phrase.Errorf("%s is added, but the gateway does not use it: %s", name,
+				cmp.Or(s.Why, string(s.State)))
 		case st.Phase == mcp.Connected, st.Login:
 			return st, nil
 		case st.Phase == mcp.Stopped, st.Restarts > 1:
@@ -226,7 +231,8 @@ func (x Config) restart(ctx context.Context, w *workdir.Workspace) {
 	}
 	s, err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Status(ctx)
 	if err == nil && s.Configuration != nil && len(s.Configuration.Restart) > 0 {
-		phrase.Fprintf(x.Err, x.Language, "etui: %s changed since the gateway started; restart it, so that it uses them\n",
+		phrase.Fprintf(x.Err, x.Language,
+			"etui: %s changed since the gateway started; restart it, so that it uses them\n",
 			strings.Join(s.Configuration.Restart, ", "))
 	}
 }
@@ -248,7 +254,8 @@ func (x Config) Reload(ctx context.Context, w *workdir.Workspace) error {
 		return nil
 	}
 	var report skill.Report
-	err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Do(ctx, http.MethodPost, "/admin/skills/reload",
+	err := client.New(i.URL, i.Admin, cmp.Or(i.Key, string(w.Config.API.Key))).Do(ctx, http.MethodPost,
+		"/admin/skills/reload",
 		admin.Change{By: x.User, Reason: "skills were added or removed"}, &report)
 	if err != nil {
 		return phrase.Errorf("the change is stored, but the gateway did not say that it follows: %w", err)
@@ -269,7 +276,8 @@ func (x Config) remove() *cobra.Command {
 			if err := install.RemoveServer(w, args[0], func() error { return x.Reload(cmd.Context(), w) }); err != nil {
 				return err
 			}
-			return x.Print(map[string]any{"ok": true, "skill": args[0]}, func() string { return x.Say("Removed %s.\n", args[0]) })
+			return x.Print(map[string]any{"ok": true, "skill": args[0]},
+				func() string { return x.Say("Removed %s.\n", args[0]) })
 		},
 	}
 }
@@ -295,7 +303,8 @@ func describeAdded(lang string, added install.Addition, policy config.CallDefaul
 		}
 	}
 	for _, path := range added.Unseen {
-		line("not seen", phrase.In(lang, "%s: the sandbox does not show it to the program; --force with --read or --write grants it",
+		line("not seen", phrase.In(lang,
+			"%s: the sandbox does not show it to the program; --force with --read or --write grants it",
 			terminal.ShortPath(path)))
 	}
 	for _, s := range added.Unbuilt {
@@ -315,7 +324,8 @@ func Of(s admin.SkillStatus) (server mcp.Status) {
 
 // Describe says everything about a server, a line at a time.
 func Describe(lang string, line func(label, text string), s mcp.Status) {
-	line("server", phrase.In(lang, "%s, %s, restarted %s, %s", phrase.Word(lang, string(s.Phase)), phrase.Count(lang, len(s.Tools), "tool"),
+	line("server", phrase.In(lang, "%s, %s, restarted %s, %s", phrase.Word(lang, string(s.Phase)),
+		phrase.Count(lang, len(s.Tools), "tool"),
 		phrase.Count(lang, s.Restarts, "time"), s.Identity))
 	for _, grant := range []struct {
 		label string

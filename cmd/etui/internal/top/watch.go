@@ -31,7 +31,8 @@ func Show(ctx context.Context, console *terminal.Console, c *client.Client, ever
 		r, err := Read(ctx, c, time.Now())
 		return read{r, err}
 	}}
-	screen := tea.NewProgram(w, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	screen := tea.NewProgram(w, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithoutSignalHandler())
 	_, err := screen.Run()
 	if errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrProgramPanic) {
 		return nil // the context ended

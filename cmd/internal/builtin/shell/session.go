@@ -45,7 +45,8 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 	}
 	c.Hold, c.Kept, c.Hidden = s.config.Guard.Hold(), s.config.Guard.Kept(), s.config.Guard.Hidden()
 	s.begun++
-	v := &session{id: fmt.Sprintf("cmd-%d", s.begun), owner: owner(ctx), command: command, guard: s.config.Guard, news: make(chan struct{}, 1), ended: make(chan struct{})}
+	v := &session{id: fmt.Sprintf("cmd-%d", s.begun), owner: owner(ctx), command: command, guard: s.config.Guard,
+		news: make(chan struct{}, 1), ended: make(chan struct{})}
 	living, end := context.WithTimeout(context.WithoutCancel(ctx), maxLife)
 	p, err := s.config.Sandbox.Start(living, c)
 	if err != nil {

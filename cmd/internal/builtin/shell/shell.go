@@ -89,7 +89,8 @@ func (s *Shell) Registered() []tool.Tool {
 		}
 		if hosts != "" {
 			d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
-			d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+			d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts +
+				"。"}
 		}
 		list[i] = tool.New(d, t.Call)
 	}
@@ -134,7 +135,8 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in order of arrival.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, Folder: s.config.Guard.Folder(), ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir,
+		Folder: s.config.Guard.Folder(), ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)

@@ -108,7 +108,8 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 	case resp.StatusCode/100 != 2:
 		return d, refusal(resp)
 	case code != "" && code != "identity": // the client has decoded gzip
-		return d, fmt.Errorf("%s answered with the content encoding %s, which was not requested", d.url.Host, printable.Line(code, 100))
+		return d, fmt.Errorf("%s answered with the content encoding %s, which was not requested", d.url.Host,
+			printable.Line(code, 100))
 	}
 	if d.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody)); err != nil && !errors.Is(err, egress.ErrTooLarge) {
 		return d, fmt.Errorf("reading the answer of %s: %w", d.url.Host, plain(err))
@@ -146,7 +147,8 @@ func (d document) read(all bool) (string, error) {
 	switch {
 	case d.kind == "text/html", d.kind == "application/xhtml+xml":
 		return d.markdown(all)
-	case strings.HasPrefix(d.kind, "text/"), strings.HasSuffix(d.kind, "+json"), strings.HasSuffix(d.kind, "+xml"), isText[d.kind]:
+	case strings.HasPrefix(d.kind, "text/"), strings.HasSuffix(d.kind, "+json"), strings.HasSuffix(d.kind, "+xml"),
+		isText[d.kind]:
 	case d.kind == "application/octet-stream": // not informative
 		if _, isText := textcode.Of(d.body); isText {
 			break
@@ -166,8 +168,10 @@ func (d document) read(all bool) (string, error) {
 }
 
 var isText = map[string]bool{
-	"application/json": true, "application/xml": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true,
-	"application/javascript": true, "application/x-javascript": true, "application/x-ndjson": true, "application/x-sh": true, "application/sql": true,
+	"application/json": true, "application/xml": true, "application/yaml": true, "application/x-yaml": true,
+	"application/toml":       true,
+	"application/javascript": true, "application/x-javascript": true, "application/x-ndjson": true,
+	"application/x-sh": true, "application/sql": true,
 }
 
 // text decodes the document: with the encoding that it names, else the one that it

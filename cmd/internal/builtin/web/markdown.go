@@ -46,7 +46,8 @@ func (d document) markdown(all bool) (text string, err error) {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
 	text = printable.Text(raw) + next
-	if title = printable.Line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
+	if title = printable.Line(title, 300); title != "" && strings.TrimSpace(text) != "" &&
+		!strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}
 	return text, nil
@@ -88,7 +89,9 @@ func titleOf(doc *html.Node) string {
 func drop(doc *html.Node) {
 	var dropped []*html.Node
 	for n := range doc.Descendants() {
-		if n.Type == html.ElementNode && (slices.Contains([]string{"script", "style", "noscript", "svg", "iframe", "template", "object", "canvas"}, n.Data) || n.Data == "img" && isInline(n)) {
+		if n.Type == html.ElementNode &&
+			(slices.Contains([]string{"script", "style", "noscript", "svg", "iframe", "template", "object", "canvas"},
+				n.Data) || n.Data == "img" && isInline(n)) {
 			dropped = append(dropped, n)
 		}
 	}

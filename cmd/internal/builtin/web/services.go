@@ -61,7 +61,8 @@ func (c SearchConfig) perplexity(ctx context.Context, query string, count int) (
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.perplexity.ai/search", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.perplexity.ai/search",
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

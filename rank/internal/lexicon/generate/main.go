@@ -40,7 +40,8 @@ func main() {
 		err = write(filepath.Join(os.Args[3], "pinyin.txt"), func(w io.Writer) error { return pinyin(w, os.Args[1]) })
 	}
 	if err == nil {
-		err = write(filepath.Join(os.Args[3], "synonyms.txt"), func(w io.Writer) error { return synonyms(w, os.Args[2]) })
+		err = write(filepath.Join(os.Args[3], "synonyms.txt"),
+			func(w io.Writer) error { return synonyms(w, os.Args[2]) })
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -152,7 +153,8 @@ func pinyin(w io.Writer, file string) error {
 		}
 		for i, s := range syllables {
 			s = strings.TrimRight(strings.ReplaceAll(s, "u:", "v"), "12345")
-			if !unicode.Is(unicode.Han, word[i]) || len(s) == 1 && !strings.Contains("aeo", s) || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") != "" {
+			if !unicode.Is(unicode.Han, word[i]) || len(s) == 1 && !strings.Contains("aeo", s) ||
+				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") != "" {
 				continue
 			}
 			if counts[s] == nil {
@@ -201,7 +203,8 @@ func meanings(raw json.RawMessage) []string {
 			if noise.MatchString(meaning) {
 				continue
 			}
-			fields := strings.FieldsFunc(strings.ToLower(meaning), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+			fields := strings.FieldsFunc(strings.ToLower(meaning),
+				func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
 			fields = slices.DeleteFunc(fields, func(f string) bool { return slices.Contains(nothing, f) || len(f) < 2 })
 			if len(fields) > 3 {
 				continue
@@ -316,7 +319,8 @@ func synonyms(w io.Writer, dir string) error {
 		if n.level(stem) == 0 && len(s)+len(h) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%s\t%d%s|%s\n", stem, n.level(stem), strings.Join(s, " "), strings.Join(h, " ")); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%d%s|%s\n", stem, n.level(stem), strings.Join(s, " "),
+			strings.Join(h, " ")); err != nil {
 			return err
 		}
 	}
@@ -337,7 +341,10 @@ func (n *wordnet) level(stem string) int {
 
 // best keeps the most common stems, without the stem itself and the stems in but.
 func (n *wordnet) best(stem string, list, but []string, limit int) []string {
-	slices.SortStableFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(n.common[b], n.common[a]), cmp.Compare(a, b)) })
+	slices.SortStableFunc(list, func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(n.common[b], n.common[a]), cmp.Compare(a, b))
+	})
 	list = slices.Compact(list)
 	list = slices.DeleteFunc(list, func(s string) bool { return s == stem || slices.Contains(but, s) })
 	return list[:min(len(list), limit)]

@@ -385,7 +385,8 @@ var (
 		done: "I have opened it", yes: "yes", no: "no", skip: "skip", decline: "decline",
 		several: "(several are possible, with commas between them)", wrong: "%q is no answer to this.",
 		forms: map[string]string{
-			"string": "your answer", "integer": "a whole number", "number": "a number", "date": "a date such as 2026-12-24",
+			"string": "your answer", "integer": "a whole number", "number": "a number",
+			"date":      "a date such as 2026-12-24",
 			"date-time": "a time such as 2026-12-24T18:30:00Z", "email": "an address such as ann@example.org",
 			"uri": "an address such as https://example.org",
 		},
@@ -398,8 +399,9 @@ var (
 		done: "已打开", yes: "是", no: "否", skip: "跳过", decline: "拒绝",
 		several: "（可多选，用逗号分隔）", wrong: "%q 不是有效的回答。",
 		forms: map[string]string{
-			"string": "回答", "integer": "整数", "number": "数字", "date": "日期，例如 2026-12-24", "date-time": "时间，例如 2026-12-24T18:30:00Z",
-			"email": "邮箱地址，例如 ann@example.org", "uri": "网址，例如 https://example.org",
+			"string": "回答", "integer": "整数", "number": "数字", "date": "日期，例如 2026-12-24",
+			"date-time": "时间，例如 2026-12-24T18:30:00Z",
+			"email":     "邮箱地址，例如 ann@example.org", "uri": "网址，例如 https://example.org",
 		},
 		bounds: "（%g 到 %g）", least: "（不小于 %g）", most: "（不大于 %g）",
 		write: "请输入%s，或输入%q。", orSkip: "输入%q可跳过。",

@@ -229,7 +229,8 @@ func repairResource(raw json.RawMessage) (_ json.RawMessage, changed bool) {
 	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
 		return encoded(map[string]string{"uri": "", "text": textOf(raw)}), true
 	}
-	now := object(raw, map[string]kind{"uri": aText, "text": aText, "blob": aText, "mimeType": aText, "_meta": anObject})
+	now := object(raw, map[string]kind{"uri": aText, "text": aText, "blob": aText, "mimeType": aText,
+		"_meta": anObject})
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(now, &fields) != nil {
 		return nil, false

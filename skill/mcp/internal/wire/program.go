@@ -248,7 +248,8 @@ func (m *messages) hand(raw []byte) (is bool, err error) {
 		return false, nil
 	}
 	if !answers && m.floods() {
-		m.wire.Note(fmt.Sprintf("more than %d notifications in a second, the rest of which was dropped", maxUnrequested))
+		m.wire.Note(fmt.Sprintf("more than %d notifications in a second, the rest of which was dropped",
+			maxUnrequested))
 		if m.dropped++; m.dropped > maxDropped {
 			return false, fmt.Errorf("it sends more than %d notifications and requests in a second", maxUnrequested)
 		}
@@ -269,7 +270,8 @@ const maxMended = 256 << 10 // bytes
 // mended returns a message that is nearly JSON as JSON: with NaN, commas too many, line breaks in
 // texts. It returns nil for everything else.
 func (w *Wire) mended(text []byte) []byte {
-	if len(text) > maxMended || text[0] != '{' || text[len(text)-1] != '}' || !bytes.Contains(text, []byte(`"jsonrpc"`)) {
+	if len(text) > maxMended || text[0] != '{' || text[len(text)-1] != '}' ||
+		!bytes.Contains(text, []byte(`"jsonrpc"`)) {
 		return nil
 	}
 	now, err := jsonrepair.Repair(string(text))

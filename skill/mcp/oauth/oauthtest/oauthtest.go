@@ -77,7 +77,8 @@ func New() *Server {
 		server.AddTool(&sdk.Tool{Name: name, Description: "Says whose account this is.",
 			InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " " + s.of(r.Extra.Header).account}}}, nil
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " " +
+					s.of(r.Extra.Header).account}}}, nil
 			})
 	}
 	mcp := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
