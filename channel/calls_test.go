@@ -37,7 +37,7 @@ func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()
 		u := &unfolding{place: p}
-		var known secret.Known
+		var known secret.Set
 		if err := known.Set("test", "tr0ub4dor-and-3"); err != nil {
 			t.Fatal(err)
 		}
