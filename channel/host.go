@@ -106,10 +106,10 @@ type Host struct {
 	files    *material.Reader
 	log      *slog.Logger
 	accounts []*account
-	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
-	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
-	sending  chan struct{}             // one place for each delivery at once
-	bodies   *body.Gate                // of deliveries
+	busy     map[queue]bool      // what is being delivered; only deliver uses it
+	later    map[queue]time.Time // when they are tried again after a failure; likewise
+	sending  chan struct{}       // one place for each delivery at once
+	bodies   *body.Gate          // of deliveries
 	turns    sync.WaitGroup
 }
 
@@ -189,7 +189,7 @@ func New(c Config) (*Host, error) {
 		engine: c.Engine, contacts: contact.NewBook(cmp.Or[store.Records](c.Records, &store.Memory{})),
 		files: cmp.Or(c.Files, &material.Reader{}),
 		log:   cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		busy:  map[session.Key]bool{}, later: map[session.Key]time.Time{},
+		busy:  map[queue]bool{}, later: map[queue]time.Time{},
 		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
 	var all []string

@@ -194,6 +194,31 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestChatsOfOnePerson: a direct chat whose replies wait holds up no other one of the same person, though
+// both are one conversation.
+func TestChatsOfOnePerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.failing(func(m channel.Outgoing) error {
+			if m.To.Chat == "room 1" {
+				return errors.New("status 500")
+			}
+			return nil
+		})
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		for _, m := range []struct{ chat, text string }{{"room 1", "one"}, {"room 2", "two"}} {
+			in := person("1", m.text)
+			in.At.Chat = m.chat
+			time.Sleep(time.Minute)
+			w.say(t, in)
+		}
+		time.Sleep(2 * time.Second)
+		expect(t, w.seen("room 1"))
+		expect(t, w.seen("room 2"), "you said two, and 3 messages were here")
+	})
+}
+
 // limitedEdits is a place whose edits are limited for a time.
 type limitedEdits struct {
 	editing
