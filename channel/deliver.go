@@ -308,7 +308,7 @@ func (a *account) succeeded() {
 	defer a.mu.Unlock()
 	a.state.Sent++
 	a.arrived = time.Now()
-	if a.failures > 0 && a.state.Connected {
+	if a.state.Connected {
 		a.state.Error = ""
 	}
 	a.failures = 0

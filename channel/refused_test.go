@@ -244,6 +244,9 @@ func TestLimitedEdits(t *testing.T) {
 			t.Errorf("seen: %q", seen)
 		}
 		expect(t, w.seen("2"), "you said quick, and 1 messages were here")
+		if s := w.host.States()[0]; s.Error != "" {
+			t.Errorf("all has arrived, and the state says %q", s.Error)
+		}
 	})
 }
 
