@@ -115,6 +115,12 @@ var absences = []string{
 	"我正在休假", "正在休假", "出差中", "부재중", "부재 중", "휴가중", "휴가 중", "출장중", "출장 중",
 }
 
+// leaves are the same, or a person's subject; in an answer they are a program's.
+var leaves = []string{
+	"away", "vacation", "holiday", "annual leave", "currently unavailable", "absent", "congés", "vacaciones", "ferie",
+	"férias", "vakantie", "semester", "loma", "dovolená", "dovolenka", "отпуск", "відпустка", "cuti", "休假", "お休み", "휴가",
+}
+
 // spaces makes usual ones of those that do not break, as French has them before a colon.
 var spaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ")
 
@@ -134,7 +140,8 @@ func autoSubject(subject string, answers bool) bool {
 		})
 	}
 	dash := []string{" :", " -", " –", " re:"}
-	return begins(subjects, dash...) || begins(absences) || answers && begins(absences, dash...)
+	return begins(subjects, dash...) || begins(absences) ||
+		answers && (begins(absences, dash...) || begins(leaves))
 }
 
 // named reports whether a field that some program has added is called an automatic answer, such as
@@ -144,7 +151,8 @@ func named(h message.Header) bool {
 		name := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(f.Key()))
 		value := strings.ToLower(f.Value())
 		says := func(in string) bool {
-			return strings.Contains(in, "autoreply") || strings.Contains(in, "autorespond") || strings.Contains(in, "vacation")
+			return strings.Contains(in, "autoreply") || strings.Contains(in, "autorespond") ||
+				strings.Contains(in, "automaticreply") || strings.Contains(in, "vacation")
 		}
 		if strings.HasPrefix(name, "x") && says(name) && value != "no" && value != "false" && value != "0" ||
 			name == "xmailer" && says(value) {

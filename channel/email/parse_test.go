@@ -185,7 +185,8 @@ func TestHead(t *testing.T) {
 		"Phản hồi tự động: x": "automatic", "תגובה אוטומטית: x": "automatic", "不在のお知らせ": "automatic", "부재중 자동응답": "automatic",
 		"Nicht zustellbar: x": "automatic", "退信通知": "automatic", "Poissa": "automatic", "Urlop": "automatic",
 		"Frånvaro": "automatic", "Im Urlaub!": "automatic", "外出": "automatic", "Нет в офисе: x": "automatic",
-		"ABWESEND - Ann\r\nIn-Reply-To: <a@b>": "automatic", "Re: Urlop": "", "Urlop - pytanie": "",
+		"ABWESEND - Ann\r\nIn-Reply-To: <a@b>": "automatic", "Ferie\r\nIn-Reply-To: <a@b>": "automatic", "Ferie": "",
+		"Re: Urlop": "", "Urlop - pytanie": "",
 		"Abwesenheit - Frage zum Antrag": "", "外出先から": "", "Absent students": "",
 		"Delivery status of my order": "", "Afwezigheid plannen": "", "不在时怎么办": "",
 	} {
