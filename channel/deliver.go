@@ -247,7 +247,7 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 	case err != nil && going.Err() != nil:
 		return false // it may have arrived: the letter still says that it is being sent
 	case err == nil:
-		a.succeeded()
+		a.succeeded(to.Chat)
 	case errors.Is(err, ErrGone), time.Since(l.Asked) > tooOld, errors.Is(err, ErrRejected) && l.Tries >= rejections,
 		l.Tries >= hopeless && momentary(err) && (a.arrives(l) || a.writer.tellLost(going, to.Address, l) == nil):
 		a.giveUp(going, to.Address, l, err)
@@ -303,7 +303,8 @@ func outlasting(ctx context.Context) (context.Context, func()) {
 	return going, func() { stop(); cancel() }
 }
 
-func (a *account) succeeded() {
+func (a *account) succeeded(chat string) {
+	a.ill.Remove(chat)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state.Sent++
@@ -348,6 +349,14 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 	case errors.Is(err, ErrRefused):
 		pause, kind, chat = lastPause, "", ""
 	case !refused(err):
+		if !a.ill.Add(chat, time.Now()) {
+			if since, _ := a.ill.Get(chat); a.arrived.After(since) {
+				break // others arrive: it is the matter of this chat
+			}
+		}
+		if a.rests.Now("", "") {
+			break // it was under way when the rest began
+		}
 		if a.failures++; a.failures >= 3 {
 			pause = min(firstPause<<min(a.failures-3, 10), lastPause)
 		}

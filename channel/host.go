@@ -129,7 +129,8 @@ type account struct {
 	handled *recent.Cache[string,
 		string] // the senders of messages that were accepted, and of commands that were answered, here
 	edits   *edited.Memory
-	doubted *recent.Cache[int64, time.Time] // when letters had failed often
+	doubted *recent.Cache[int64, time.Time]  // when letters had failed often
+	ill     *recent.Cache[string, time.Time] // since when nothing arrives in chats
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
 	merger  *merger
@@ -216,6 +217,7 @@ func New(c Config) (*Host, error) {
 			crowd:   rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			edits: edited.New(), doubted: recent.New[int64, time.Time](remembered),
+			ill: recent.New[string, time.Time](remembered),
 			writer: &writer{
 				a.Channel, traits, h.file, recent.New[string, bool](remembered), recent.New[string, int](remembered),
 			},

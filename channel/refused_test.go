@@ -194,6 +194,31 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestIllChats: chats in which nothing arrives hold up no others.
+func TestIllChats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.failing(func(m channel.Outgoing) error {
+			if strings.HasPrefix(m.To.Chat, "ill") {
+				return errors.New("status 500")
+			}
+			return nil
+		})
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		for i := range 20 {
+			for _, chat := range []string{"ill 1", "ill 2", "ill 3", "well"} {
+				m := person(chat, fmt.Sprint(chat, " ", i))
+				w.say(t, m)
+			}
+			time.Sleep(5 * time.Second)
+			if n := len(w.seen("well")); i > 2 && n != i+1 { // at first it looks as if the platform were away
+				t.Fatalf("%d of %d replies have arrived", n, i+1)
+			}
+		}
+	})
+}
+
 // TestChatsOfOnePerson: a direct chat whose replies wait holds up no other one of the same person, though
 // both are one conversation.
 func TestChatsOfOnePerson(t *testing.T) {
