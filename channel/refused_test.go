@@ -206,10 +206,11 @@ func TestIllChats(t *testing.T) {
 		})
 		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
 		defer w.stop()
-		for i := range 20 {
-			for _, chat := range []string{"ill 1", "ill 2", "ill 3", "well"} {
-				m := person(chat, fmt.Sprint(chat, " ", i))
-				w.say(t, m)
+		for i := range 60 {
+			for _, chat := range []string{"ill 1", "ill 2", "ill 3", "ill 4", "ill 5", "ill 6", "well"} {
+				if m := person(chat, fmt.Sprint(chat, " ", i)); i == 0 || chat == "well" {
+					w.say(t, m)
+				}
 			}
 			time.Sleep(5 * time.Second)
 			if n := len(w.seen("well")); i > 2 && n != i+1 { // at first it looks as if the platform were away
