@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/charset"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/rtf"
 	"github.com/etui-run/etui/message"
@@ -74,6 +75,10 @@ func (r *reading) file(ctx context.Context, f chat.File) {
 			why = fmt.Sprintf("%s, which is too much or could not be loaded", size(f.Size))
 		}
 		r.line("[The message has a file that you cannot see: %s, %s, %s]", name, kind, why)
+		return
+	}
+	if r.Transcribe != nil && picture.Sound(f.Data) != "" { // few models hear what they get
+		r.listen(ctx, f, name)
 		return
 	}
 	if r.sees(f) {

@@ -173,6 +173,11 @@ func TestTranscribe(t *testing.T) {
 			t.Errorf("%q, want %q", text, c.want)
 		}
 	}
+	r := material.Reader{Transcribe: good.Transcribe}
+	wav := chat.File{Name: "a.wav", Data: []byte("RIFF\x24\x00\x00\x00WAVEfmt ")}
+	if text, seen := r.Read(t.Context(), "", []chat.File{wav}); len(seen) > 0 || !strings.Contains(text, "written down]") {
+		t.Errorf("a model is to hear what a server writes down: %q", text)
+	}
 }
 
 func FuzzRead(f *testing.F) {
