@@ -284,6 +284,7 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 		p.readNarrow(word, weight)
 	})
 	wideRuns(folded, func(run string) { p.readWide(run, weight, asked) })
+	p.readSayings(folded, weight)
 	if asked {
 		for i, q := range p.list {
 			if q.count > 1 {

@@ -15,7 +15,8 @@ type scratch struct {
 	cuts         []cut     // of the Chinese text that is read
 	inWord       []bool    // by pair of its characters: whether a word has it
 	joined       []byte
-	absent       int // how many grams of the question no definition has
+	heard        []string // stems of the narrow words of a text
+	absent       int      // how many grams of the question no definition has
 }
 
 func (x *Index) newScratch() *scratch {
