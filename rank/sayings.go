@@ -11,17 +11,11 @@ import (
 const said = 0.3
 
 // readSayings adds the words of software for what people say in everyday speech: "ran out of" asks for
-// the stock, 放哪了 for a search.
+// the stock, 放哪了 for a search. The narrow words of the text are read.
 func (p *parser) readSayings(folded string, weight float32) {
 	if p.part == material {
 		return
 	}
-	p.heard = p.heard[:0]
-	words(folded, func(word string, wide bool) {
-		if !wide {
-			p.heard = append(p.heard, p.stem(word))
-		}
-	})
 	weight *= said
 	add := func(s *lexicon.Saying) { p.readSaying(s, weight) }
 	for i := range p.heard {

@@ -18,14 +18,14 @@ type Saying struct {
 	Text string
 	// Words mean the same in software: stems of English words, or Chinese words.
 	Words []string
-	rest  []string // stems of the words behind the first
+	rest  []string // the words behind the first: stop words, and stems of others
 }
 
 // What a saying has in place of words: others stands for maxOthers at most ("put ~ through"), or for
 // so many bytes of Chinese, and anyNumber for a number.
 const others, maxOthers, maxWide, anyNumber = "~", 3, 18, "0"
 
-// sayings are by the stem of their first word, or by their first Chinese character.
+// sayings are by their first word, see heard, or by their first Chinese character.
 var sayings = sync.OnceValue(func() map[string][]Saying {
 	list := map[string][]Saying{}
 	for line := range strings.Lines(sayingsText) {
@@ -40,16 +40,25 @@ var sayings = sync.OnceValue(func() map[string][]Saying {
 		first := firstOf(text)
 		if first[0] < utf8.RuneSelf {
 			for word := range strings.FieldsSeq(text[len(first):]) {
-				s.rest = append(s.rest, Stem(word))
+				s.rest = append(s.rest, heard(word))
 			}
-			first = Stem(first)
+			first = heard(first)
 		}
 		list[first] = append(list[first], s)
 	}
 	return list
 })
 
-// Sayings yields the sayings that begin with the first of some stems and go on with the next ones.
+// heard returns the form in which a word is compared: stop words have no other forms.
+func heard(word string) string {
+	if Stop(word) {
+		return word
+	}
+	return Stem(word)
+}
+
+// Sayings yields the sayings that begin with the first of some words and go on with the next ones.
+// The words are stop words, and stems of others.
 func Sayings(stems []string, yield func(*Saying)) {
 	first := stems[0]
 	if number(first) {

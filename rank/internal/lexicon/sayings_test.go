@@ -21,7 +21,10 @@ func said(text string) (found []string) {
 	}
 	var stems []string
 	for word := range strings.FieldsSeq(text) {
-		stems = append(stems, lexicon.Stem(word))
+		if !lexicon.Stop(word) {
+			word = lexicon.Stem(word)
+		}
+		stems = append(stems, word)
 	}
 	for i := range stems {
 		lexicon.Sayings(stems[i:], add)
