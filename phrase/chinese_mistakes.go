@@ -228,8 +228,8 @@ state      %s`: "" +
 		"%s is no regular file; change what it leads to": "%s 不是普通文件；请修改它指向的文件",
 
 		"there is no folder %s": "没有文件夹 %s",
-		"there is no %s, and %s has skills: etui reads it once it has that name, or with --config %s": "" +
-			"没有 %s，而 %s 中有技能：改为该名称后 etui 就会读取，或使用 --config %s",
+		"there is no %s, and %s has %s: etui reads it once it has that name, or with --config %s": "" +
+			"没有 %s，而 %s 中有 %s：改为该名称后 etui 就会读取，或使用 --config %s",
 		"the workspace %s is not in order: a command changed what etui or other programs trust, and etui " +
 			"could not undo it. Look at it:\n%sThen remove %s": "" +
 			"工作区 %s 有问题：一个命令改动了 etui 或其他程序信任的内容，etui 未能撤销。请查看：\n%s然后删除 %s",

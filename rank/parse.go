@@ -269,6 +269,7 @@ func (p *parser) empty() {
 func (p *parser) read(folded string, weight float32, asked bool) {
 	folded = lexicon.WithoutGreetings(folded)
 	before := ""
+	p.heard = p.heard[:0]
 	words(folded, func(word string, wide bool) {
 		p.asked = p.asked || !isPolite(word)
 		if asked && !isStopWord(word) && !p.named.isPart(word) {
@@ -284,6 +285,7 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 		p.readNarrow(word, weight)
 	})
 	wideRuns(folded, func(run string) { p.readWide(run, weight, asked) })
+	p.readSayings(folded, weight)
 	if asked {
 		for i, q := range p.list {
 			if q.count > 1 {
@@ -296,6 +298,7 @@ func (p *parser) read(folded string, weight float32, asked bool) {
 // readNarrow adds a word of a script with spaces.
 func (p *parser) readNarrow(word string, weight float32) {
 	term, name := p.lookup(word, false)
+	p.heard = append(p.heard, cmp.Or(name, word))
 	if name == "" {
 		return
 	}

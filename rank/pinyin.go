@@ -37,6 +37,8 @@ func (k knowledge) Pair(a, b rune) uint8 {
 		return pinyin.Polite
 	case word && own && term != noTerm || isStopWord(pair):
 		return pinyin.Own
+	case strings.ContainsRune(numerals, a) && strings.ContainsRune(counted, b):
+		return pinyin.Count
 	case own && term != noTerm:
 		return pinyin.Part
 	case !word:
@@ -49,3 +51,9 @@ func (k knowledge) Pair(a, b rune) uint8 {
 	}
 	return pinyin.Word
 }
+
+// numerals are characters of numbers, and counted those that stand right behind one: 两天, 三个.
+const (
+	numerals = "一二三四五六七八九十两几半"
+	counted  = "天个年月周晚次件张份人块元位本台条杯家点分秒岁"
+)

@@ -33,6 +33,13 @@ func TestPinyin(t *testing.T) {
 			t.Errorf("%q is read as %q and finds %v, want %d", question, r.Request, hits, want)
 		}
 	}
+	for question, want := range map[string]string{
+		"qingjia liang tian": "请假两天", "wo yao qingjia san tian": "我要请假三天", "yuding liang ge huiyishi": "预订两个会议室",
+	} {
+		if r := x.Rank(rank.Query{Text: question}); r.Request != want {
+			t.Errorf("%q is read as %q, want %q", question, r.Request, want)
+		}
+	}
 	r := x.Rank(rank.Query{Text: "and tomorrow?", History: []chat.Message{{Role: chat.User, Text: "jintian de tianqi"}}})
 	if hits := r.Hits(1); len(hits) == 0 || hits[0].Position != 2 {
 		t.Errorf("a question that goes on in pinyin finds %v", hits)

@@ -15,12 +15,14 @@ type scratch struct {
 	cuts         []cut     // of the Chinese text that is read
 	inWord       []bool    // by pair of its characters: whether a word has it
 	joined       []byte
-	absent       int // how many grams of the question no definition has
+	heard        []string // the narrow words of the text that is read: stop words, and stems of others
+	absent       int      // how many grams of the question no definition has
 }
 
 func (x *Index) newScratch() *scratch {
 	return &scratch{
 		slots: make([]int32, len(x.names)), list: make([]queryTerm, 0, maxTerms), stems: map[string]string{},
+		heard: make([]string, 0, maxTerms),
 		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount),
 		strongest: make([]float32, x.size),
 		gramSlots: make([]int32, len(x.likenesses.rarity)), gramList: make([]gramCount, 0, maxGrams),

@@ -29,6 +29,7 @@ func TestValues(t *testing.T) {
 	for question, want := range map[string]string{
 		"show me share/budget.csv": "read_file", "看一下 share/budget.csv": "read_file", "what is in old/app.log?": "read_file",
 		"where is budget.xlsx?": "find_files", "budget.xlsx 在哪": "find_files", "delete ./old/app.log": "remove_file", "删除 app.log": "remove_file",
+		"看一下 share 里的 budget.csv": "read_file", "读 budget 文件夹下面的 a.txt": "read_file", "删除 share 目录里的 a.txt": "remove_file",
 		`C:\share\old.log`: "read_file", "~/budget.md": "read_file", "look at budget.png": "read_image", "logs/": "list_dir",
 		"327 times 18": "calculate", "three hundred and twenty-seven times eighteen": "calculate", "三百二十七乘以十八": "calculate", "what's 327 × 18": "calculate",
 		"15% of 80": "calculate", "80的百分之十五": "calculate", "add 45 and 67": "calculate", "45和67相加": "calculate", "square root of 144": "calculate",

@@ -5,8 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
-
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
@@ -168,14 +166,7 @@ func narrowRun(s string, start int, yield func(string, bool)) int {
 	return end
 }
 
-// stem reduces an English word to its stem by Porter's second algorithm
-// (snowballstem.org), and irregular forms to that of their base. Words of other languages pass nearly unchanged.
-func stem(word string) string {
-	if len(word) < 3 {
-		return word
-	}
-	return english.Stem(lexicon.Base(word), false)
-}
+func stem(word string) string { return lexicon.Stem(word) }
 
 // searchTerms yields the terms of a text: stems, and the characters and pairs of
 // wide scripts, without addresses and stop words.

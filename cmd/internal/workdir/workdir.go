@@ -10,10 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/cmd/internal/config"
 	"github.com/etui-run/etui/cmd/internal/folder"
@@ -146,11 +150,39 @@ func (w *Workspace) misnamed() error {
 		if err != nil {
 			continue
 		}
-		if root, bad := form.Parse(string(text), 100); bad == nil && form.Get(root, "skills") != nil {
-			return config.Usagef("there is no %s, and %s has skills: etui reads it once it has that name, or with --config %s", w.File, file, file)
+		root, bad := form.Parse(string(text), 100)
+		if bad != nil || root == nil {
+			continue
+		}
+		if key := ownKey(root); key != "" {
+			return config.Usagef("there is no %s, and %s has %s: etui reads it once it has that name, or with --config %s", w.File, file, key, file)
 		}
 	}
 	return nil
+}
+
+// usualKeys are keys of etui that configurations of many programs have.
+const usualKeys = " listen state store secrets log api users limits "
+
+// ownKey returns a key that says that a configuration is etui's: skills, agents, or one that is not usual
+// elsewhere where etui knows all keys. It is empty for a configuration of another program.
+func ownKey(root *yaml.Node) (own string) {
+	known := maps.Collect(form.Fields(reflect.TypeFor[config.Config]()))
+	strange := false
+	for key := range form.Pairs(root) {
+		if key.Value == "skills" || key.Value == "agents" {
+			return key.Value
+		}
+		if _, ok := known[key.Value]; !ok {
+			strange = true
+		} else if own == "" && !strings.Contains(usualKeys, " "+key.Value+" ") {
+			own = key.Value
+		}
+	}
+	if strange {
+		return ""
+	}
+	return own
 }
 
 // Mistakef returns a mistake in the configuration.

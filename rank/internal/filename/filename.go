@@ -16,6 +16,9 @@ import (
 // characters end it, since no space stands between them and the words around it: see stemOf.
 var name = regexp.MustCompile(`[A-Za-z]:\\[\w\\.-]+|[~.\w*/{},-]*[\w*/}]`)
 
+// place is the folder of a file before its name, in Chinese: 读 share 里的 a.txt. Its name is no topic.
+var place = regexp.MustCompile(`[\w./-]*\w/? ?(?:这个|那个)?(?:目录|文件夹|路径)?(?:里边?|里面|下面?|底下|中|内)的? ?$`)
+
 // kinds are the words for files by their extensions: the kinds of media that people
 // name beside the word "file".
 var kinds = func() map[string]string {
@@ -47,7 +50,11 @@ func Replace(query string) (text, named string) {
 		if kind == "" || kind == Folder && chat.Wide(next) && !strings.ContainsRune("里中下的内", next) {
 			continue // 收入/支出
 		}
-		rest.WriteString(query[end:from] + kind)
+		before := query[end:from]
+		if kind != Folder {
+			before = place.ReplaceAllString(before, "")
+		}
+		rest.WriteString(before + kind)
 		named, end = kind, at[1]
 	}
 	rest.WriteString(query[end:])

@@ -1,11 +1,11 @@
 // Package lexicon knows words: what a Chinese word means in English, which
-// English words mean nearly the same, and how common a word is.
+// English words mean nearly the same, how common a word is, and what people say in everyday speech.
 //
-// The data is in three files beside this one: gloss.txt and pinyin.txt are made from CC-CEDICT,
-// and synonyms.txt from WordNet. Each has a licence of its own, which its first lines
-// and NOTICE.md state. `go run ./rank/internal/lexicon/generate` makes the files. The
-// build tag etui_nogloss leaves the first two out; then Chinese questions find only
-// tools that are described in Chinese, English questions only tools that are
+// The data is in files beside this one: gloss.txt and pinyin.txt are made from CC-CEDICT,
+// and synonyms.txt from WordNet, by `go run ./rank/internal/lexicon/generate`. Each of them has a
+// licence of its own, which its first lines and NOTICE.md state. sayings.txt and smalltalk.txt were
+// written for this package. The build tag etui_nogloss leaves the first two out; then Chinese
+// questions find only tools that are described in Chinese, English questions only tools that are
 // described in English, and pinyin is not read.
 //
 // A file is read when it is first needed, which takes a few milliseconds and less than a

@@ -20,6 +20,7 @@ const (
 	Part         // they stand together in a text about a tool
 	Word         // they are a word
 	Meant        // they are a word with the meaning of one about a tool
+	Count        // they are a numeral and what it counts
 	Own          // they are a word of a text about a tool, or one without a topic
 	Polite       // they are a word of greetings and thanks
 )
@@ -48,7 +49,7 @@ const (
 )
 
 // values are how well a character continues the one before it.
-var values = [...]float64{Part: 1.5, Word: 2, Meant: 2.5, Own: 3, Polite: 3.2}
+var values = [...]float64{Part: 1.5, Word: 2, Meant: 2.5, Count: 2.8, Own: 3, Polite: 3.2}
 
 // What else counts.
 const (
