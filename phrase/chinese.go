@@ -211,7 +211,8 @@ func chat() map[string]string {
 		"%v: only %s, who asked for it, or an operator decides about %s":                "%v：只有提出请求的 %s 或管理员可以决定 %s",
 		"no such approval":                                                              "没有这项批准",
 		"%q: %v: it was answered, it expired, or it never was":                          "“%s”：%v：可能已回答、已过期，或从未存在",
-		"call %q: %v": "调用“%s”：%v",
+		"the question %s has an answer":                                                 "问题 %s 已有回答",
+		"call %q: %v":                                                                   "调用“%s”：%v",
 
 		// Channels.
 		"You can write to me now.": "您现在可以给我发消息了。",
