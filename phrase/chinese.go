@@ -6,7 +6,8 @@ import "maps"
 func chinese() map[string]string {
 	texts := chat()
 	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(),
-		findings(), reasons(), refusals(), packages(), results(), terminal()} {
+		findings(), reasons(), refusals(), packages(), results(), terminal(),
+		configuration()} {
 		maps.Copy(texts, more)
 	}
 	return texts

@@ -19,6 +19,9 @@ type made struct {
 
 var argument = regexp.MustCompile(`%(?:\[\d+\])?[-+ 0-9.]*([a-zA-Z])`)
 
+// separator ends a part of a text that one phrase makes: what is before may be a place in a file.
+var separator = regexp.MustCompile(`[;:] `)
+
 // fewest is how many letters a phrase has around its arguments to be found in a text: with
 // fewer, as in "%s by %s", it would be in texts of others.
 const fewest = 4
@@ -88,10 +91,11 @@ func Reword(lang, english string) string {
 			return In(lang, m.english, m.arguments(lang, found[1:])...)
 		}
 	}
-	for _, between := range []string{"\n", "; ", ": "} {
-		if before, after, ok := strings.Cut(english, between); ok {
-			return Reword(lang, before) + between + Reword(lang, after)
-		}
+	if before, after, ok := strings.Cut(english, "\n"); ok {
+		return Reword(lang, before) + "\n" + Reword(lang, after)
+	}
+	if at := separator.FindStringIndex(english); at != nil {
+		return Reword(lang, english[:at[0]]) + english[at[0]:at[1]] + Reword(lang, english[at[1]:])
 	}
 	return english
 }
