@@ -56,6 +56,10 @@ func configuration() map[string]string {
 		"policy rule":     "调用规则",
 		"no such key: %v": "没有这个键：%v",
 		"%v, so the message was not accepted: %v": "%v，因此没有接受这条消息：%v",
+		"there is no folder %s; name one with tools.jsonl and queries.jsonl": "" +
+			"没有文件夹 %s；请指定含有 tools.jsonl 和 queries.jsonl 的文件夹",
+		"%s has no tools.jsonl and queries.jsonl, nor has a folder in it": "" +
+			"%s 及其中的文件夹都没有 tools.jsonl 和 queries.jsonl",
 		"[y/N]": "[y 是 / N 否]",
 	}
 }

@@ -93,6 +93,7 @@ func TestReword(t *testing.T) {
 		t.Errorf("a text behind a place is %q", got)
 	}
 	for english, want := range map[string]string{
+		"/f.yaml:1:9: models must be a list, not a mapping": "/f.yaml:1:9: models 必须是列表，不能是映射",
 		"":                                      "",
 		"the weather is fine":                   "the weather is fine",
 		"a: b":                                  "a: b",
