@@ -74,7 +74,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 	i, fresh, err := b.config.Store.Accept(ctx, i)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return i, false, fmt.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
+		return i, false, phrase.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
 	case err == nil && i.Digest != digest:
 		return i, false, phrase.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
 	}

@@ -95,7 +95,7 @@ const en = {
   words: {} as Record<string, string>, // states, risks, roles and modes, as the API writes them
   doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
   noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
-  stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
+  stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", policy: "rules of calls", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
 const zh: typeof en = {
@@ -187,7 +187,7 @@ const zh: typeof en = {
   },
   doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "管理员的密钥",
   noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
-  stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
+  stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", policy: "调用规则", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 
 export const catalogues = { en, zh };

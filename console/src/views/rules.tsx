@@ -17,7 +17,7 @@ export function Rules() {
   const list = (rules: Schemas["RulesStatus"][] | null, label: string) => (
     <Rows rows={rules ?? []} label={label} columns={[
       { id: "rule", header: t.rule, accessorKey: "rule" },
-      { id: "what", header: t.tools, accessorFn: (r) => (["allow", "ask", "deny"] as const).flatMap((k) => (r[k]?.length ? [`${k} ${r[k]?.join(", ")}`] : [])).join("; ") },
+      { id: "what", header: t.tools, accessorFn: (r) => (["allow", "ask", "deny"] as const).flatMap((k) => (r[k]?.length ? [`${t.effects[k]} ${r[k]?.join(", ")}`] : [])).join("; ") },
       { id: "when", header: t.when, accessorFn: (r) => r.when ?? "", cell: ({ row }) => <code>{row.original.when}</code> },
       { id: "reason", header: t.reason, accessorFn: (r) => r.reason ?? "", meta: "hide" },
       { id: "failures", header: t.failures, accessorKey: "failures", meta: "number hide" },

@@ -196,8 +196,8 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
       {judged.error && <Failure error={judged.error} />}
       {judged.data && (
         <p role="status">
-          <Badge kind={judged.data.effect === "allow" ? "good" : judged.data.effect === "deny" ? "bad" : "warn"}>{judged.data.effect}</Badge> {judged.data.reason}
-          {judged.data.rule && <> · {t.rule} <b>{judged.data.rule}</b></>} <span className="soft">{judged.data.stage}</span>
+          <Badge kind={judged.data.effect === "allow" ? "good" : judged.data.effect === "deny" ? "bad" : "warn"}>{t.effects[judged.data.effect] ?? judged.data.effect}</Badge> {judged.data.reason}
+          {judged.data.rule && <> · {t.rule} <b>{judged.data.rule}</b></>} <span className="soft">{t.stages[judged.data.stage ?? ""] ?? judged.data.stage}</span>
         </p>
       )}
     </form>
