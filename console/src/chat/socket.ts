@@ -95,7 +95,7 @@ export class Socket extends Talk {
     if (m.from !== "agent") return { asks: m.client, agent: m.agent };
     const said = this.state.items.filter((i) => i.from === "you");
     let asked = said.find((i) => i.asks === m.reply_to);
-    if (asked && /^\/(approve|always|deny)\b/.test(asked.text)) asked = said.findLast((i) => Number(i.id) < Number(asked!.id) && !i.text.startsWith("/"));
+    if (asked && /^\/(approve|answer|deny|withdraw)\b/.test(asked.text)) asked = said.findLast((i) => Number(i.id) < Number(asked!.id) && !i.text.startsWith("/"));
     return { asks: asked?.asks, agent: asked?.agent, number: asked && !asked.text.startsWith("/") ? 1 : 0 };
   }
 
