@@ -56,9 +56,9 @@ function Answer({ choices, say }: { choices: string[]; say: (said: string) => Pr
   const [text, setText] = useState("");
   if (choices.length) return <p className="row">{choices.map((choice) => <Act key={choice} label={straight(choice)} act={() => say(choice)} />)}</p>;
   return (
-    <p className="row">
+    <form className="row" onSubmit={(e) => e.preventDefault()}>
       <input aria-label={t.chat_.answer} value={text} onChange={(e) => setText(e.target.value)} />
-      <Act first label={t.chat_.answer} act={() => say(text)} />
-    </p>
+      <Act first label={t.chat_.answer} off={!text.trim()} act={() => say(text)} />
+    </form>
   );
 }
