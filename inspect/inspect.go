@@ -47,8 +47,9 @@ func (i *Inspector) Select(ctx context.Context, m engine.Message) (*selection.Se
 }
 
 // Explain is Select and tells which of the selected tools the policy would not let
-// the sender call.
-func (i *Inspector) Explain(ctx context.Context, m engine.Message) (*selection.Selection, []turn.Judgement, error) {
+// the sender call, or with all, which tools that the sender may see.
+func (i *Inspector) Explain(ctx context.Context, m engine.Message, all bool) (*selection.Selection, []turn.Judgement,
+	error) {
 	runner, in, leave, err := i.engine.Input(ctx, m)
 	if err != nil {
 		return nil, nil, err
@@ -58,6 +59,13 @@ func (i *Inspector) Explain(ctx context.Context, m engine.Message) (*selection.S
 	var sent []string
 	for _, entry := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
 		sent = append(sent, entry.Definition.Name)
+	}
+	if all {
+		for entry := range sel.Catalog().All() {
+			if sel.Visible(entry) {
+				sent = append(sent, entry.Definition.Name)
+			}
+		}
 	}
 	return sel, refused(ctx, runner, in, sent), nil
 }

@@ -224,7 +224,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return append(text, line...), nil
 	}
-	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
+	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Schema: []byte(`{"properties":{"agents":{"description":"Those who answer.","items":{"properties":{"mode":{"enum":["auto","bridge"]}}}}}}`), Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}

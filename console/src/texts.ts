@@ -60,6 +60,7 @@ const en = {
   callNow: "Call it …", callHow: "A call runs by the rules in effect, and is in the audit.", callSure: "The tool will run. Call it?",
   limit: "Tools at most", latency: "Took", latencyOver: "How long calls take over time", givenUp: "Messages that were given up", live_: "Latest answers", running: "Turns that run", off: "off", nobodyUses: "Nobody may use it:", theGroup: "the group", groupSure: "Nobody may use any tool of the group then. Disable the group", inEffect: "It is in effect.", notInEffect: "The file is saved, and not in effect:", elsewhere: "at another process:", onlyThere: "Only that one knows its tools and tokens.", callsSince: "Calls since etui started, in this process", servers: "Servers of tools", tokensInOut: "Tokens in / out", refusing: "Messages are refused:",
   otherRules: "Beside other rules", otherRulesHow: "The configuration whose rules count for the second caller; nothing is saved:",
+  depends: "depends on the arguments",
   effects: { hidden: "hidden", allow: "allowed", ask: "asked", deny: "refused" } as Record<string, string>,
   causes: {
     new_session: "a new conversation", model_switch: "another model", idle: "idle for too long", compaction: "old messages were summed up",
@@ -150,6 +151,7 @@ const zh: typeof en = {
   callNow: "调用……", callHow: "调用按现行规则运行，并记入审计。", callSure: "工具将会运行。确定调用吗？",
   limit: "最多工具数", latency: "用时", latencyOver: "调用用时随时间的变化", givenUp: "已放弃的消息", live_: "最近的答复", running: "正在运行的轮次", off: "已停用", nobodyUses: "任何人都不能使用它：", theGroup: "分组", groupSure: "之后任何人都不能使用该分组的任何工具。停用分组", inEffect: "已生效。", notInEffect: "文件已保存，但尚未生效：", elsewhere: "在另一进程：", onlyThere: "只有该进程知道其工具和词元。", callsSince: "etui 启动以来本进程中的调用", servers: "工具服务器", tokensInOut: "词元 输入 / 输出", refusing: "拒绝接收消息：",
   otherRules: "与其他规则比较", otherRulesHow: "对第二位用户有效的配置，不会保存：",
+  depends: "取决于参数",
   effects: { hidden: "隐藏", allow: "允许", ask: "询问", deny: "拒绝" },
   causes: {
     new_session: "新对话", model_switch: "换了模型", idle: "闲置过久", compaction: "旧消息已归纳", skill_switch: "换了技能", phase_switch: "换了阶段",

@@ -273,7 +273,30 @@ await page.goto(address + "/console/rules");
 await settled(page);
 await page.click("text=Who may use what");
 await page.waitForSelector("text=move_box_1");
+for (const [tool, says] of [["report", "asked"], ["name_it", "allowed"]]) { // calls, too, and not only what is seen
+  await page.fill("main input[type=search]", tool);
+  await page.waitForSelector(`tr:has-text('${tool}') .badge:text-is('${says}')`);
+}
 await page.click("role=tab[name=File]");
+// It completes keys and values, and says what a key means.
+await page.click(".cm-content");
+await page.keyboard.press("Control+End");
+await page.keyboard.type("age");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('agents')");
+await page.waitForSelector(".cm-completionInfo:has-text('Those who answer')");
+if (shots) await page.screenshot({ path: shots + "/editor-completion.png" });
+await page.waitForTimeout(100); // so long CodeMirror takes no key for the list that has just come
+await page.keyboard.press("Enter");
+await page.keyboard.type("\n- {mo");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('mode')");
+await page.waitForTimeout(100);
+await page.keyboard.press("Enter");
+await page.keyboard.press("Control+Space");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('bridge')");
+await page.keyboard.press("Escape");
+await page.hover(".cm-line >> nth=1 >> span:text('agents')");
+await page.waitForSelector(".cm-tooltip-hover:has-text('Those who answer')");
+if (shots) await page.screenshot({ path: shots + "/editor-hint.png" });
 const write = async (text) => { await page.click(".cm-content"); await page.keyboard.press("Control+A"); await page.keyboard.type(text); };
 await write("# kept\nagnets: []\n");
 await page.waitForSelector(".cm-lintRange-error, .cm-lintPoint-error");
