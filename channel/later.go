@@ -34,17 +34,20 @@ func WhyOf(ctx context.Context, in Receiver, m Incoming) (*selection.Compact, er
 	return nil, errUnheld
 }
 
+// receiver is what the channel of an account gets.
+type receiver struct{ *account }
+
 // File is for [FileOf].
-func (a *account) File(ctx context.Context, sha256 string) (chat.File, error) {
-	return a.file(ctx, sha256)
+func (r receiver) File(ctx context.Context, sha256 string) (chat.File, error) {
+	return r.file(ctx, sha256)
 }
 
 // Why is for [WhyOf].
-func (a *account) Why(ctx context.Context, m Incoming) (*selection.Compact, error) {
-	em := a.message(ctx, m)
+func (r receiver) Why(ctx context.Context, m Incoming) (*selection.Compact, error) {
+	em := r.message(ctx, m)
 	text := em.Text
 	em.Text = ""
-	t, err := inspect.New(a.engine).WhyOf(ctx, em, text, m.Time)
+	t, err := inspect.New(r.engine).WhyOf(ctx, em, text, m.Time)
 	if t == nil {
 		return nil, err
 	}
