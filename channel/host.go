@@ -357,7 +357,7 @@ func (a *account) guarded(ctx context.Context) (err error) {
 			err = panics.Report(a.log.With("channel", a.Name), "running a channel", p)
 		}
 	}()
-	return a.Channel.Run(ctx, a)
+	return a.Channel.Run(ctx, receiver{a})
 }
 
 func (a *account) connected(now bool, why error) {

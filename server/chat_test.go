@@ -124,8 +124,9 @@ func TestChatInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	second := []fake.Step{call("draw"), {Text: "Drawn by the second."}, call("report"), {Text: "Sent by the second."}}
 	begin := func(cfg server.Config, origins []string, steps ...fake.Step) *httptest.Server {
-		c := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}, {Name: "second", Model: fake.New()}}}
+		c := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}, {Name: "second", Model: fake.New(second...)}}}
 		c.Users = by(func() *identity.Users { return people })
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
@@ -148,8 +149,12 @@ func TestChatInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		var accounts []channel.Account
-		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll} {
-			talk, err := web.New(web.Config{Name: name, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
+		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll, "choice": ""} {
+			var agents []string
+			if name == "choice" {
+				agents = []string{"main", "second"}
+			}
+			talk, err := web.New(web.Config{Name: name, Agents: agents, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
 			if err != nil {
 				t.Fatal(err)
 			}
