@@ -348,20 +348,10 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 		}
 	case errors.Is(err, ErrRefused):
 		pause, kind, chat = lastPause, "", ""
-	case !refused(err):
-		if !a.ill.Add(chat, time.Now()) {
-			if since, _ := a.ill.Get(chat); a.arrived.After(since) {
-				break // others arrive: it is the matter of this chat
-			}
-		}
-		if a.rests.Now("", "") {
-			break // it was under way when the rest began
-		}
+	case !refused(err) && a.ill.Add(chat, time.Now()) && !a.rests.Now("", ""):
+		// A chat that fails again waits by itself: only more and more of them say that it is the platform.
 		if a.failures++; a.failures >= 3 {
-			pause = min(firstPause<<min(a.failures-3, 10), lastPause)
-		}
-		if was := a.failing; was != chat { // else it may be the matter of this chat alone
-			a.failing, kind, chat = chat, "", ""
+			pause, kind, chat = min(firstPause<<min(a.failures-3, 10), lastPause), "", ""
 		}
 	}
 	if pause > 0 {

@@ -143,7 +143,6 @@ type account struct {
 	mu        sync.Mutex
 	state     State
 	failures  int       // of sending, in a row
-	failing   string    // the chat of the last one
 	forgeries int       // deliveries that nothing proved, since that was logged
 	warned    time.Time // when it was
 	arrived   time.Time // the last reply
