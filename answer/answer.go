@@ -104,7 +104,57 @@ func (w *Answers) Give(
 		m.To = a.Session
 		err = w.config.Inbox.Submit(ctx, a.Session, m)
 	}
+	if err == nil {
+		err = w.counted(ctx, a, m)
+	}
 	return a, err
+}
+
+// counted waits a moment for what becomes of a call that somebody has answered. It returns that if somebody
+// else was faster. An answer that waits for its conversation is taken for one that counts.
+func (w *Answers) counted(ctx context.Context, a approval.Approval, m message.Mail) error {
+	said := w.signed(m, m.Answers[0])
+	for range looks {
+		e, over := w.config.Approvals.Ended(ctx, a.ID)
+		if !over {
+			if sleep(ctx) != nil {
+				return nil //nolint:nilerr // its sender has gone
+			}
+			continue
+		}
+		if mine := w.ending(m, said); e.How != mine.How || e.By != mine.By {
+			return w.config.Approvals.Gone(ctx, a.ID)
+		}
+		return nil
+	}
+	return nil
+}
+
+// looks is how often [Answers.counted] looks, and between how long it waits in between.
+const (
+	looks   = 40
+	between = 25 * time.Millisecond
+)
+
+func sleep(ctx context.Context) error {
+	select {
+	case <-time.After(between):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// signed returns an answer with the name of its sender.
+func (w *Answers) signed(m message.Mail, said session.Answer) session.Answer {
+	switch {
+	case said.By != "":
+	case atTerminal(m):
+		said.By = "an operator"
+	default:
+		said.By = w.config.People.Sender(m.Caller()).Record()
+	}
+	return said
 }
 
 // From returns the conversation from which the sender of a message answers.
@@ -253,11 +303,7 @@ func (w *Answers) Take(ctx context.Context, s session.Session, m message.Mail) (
 		if err := w.may(ctx, s.Key, m, approval.Approval{Await: a, Session: s.Key}, said); err != nil {
 			return nil, m, err
 		}
-		if said.By == "" {
-			if said.By = w.config.People.Sender(m.Caller()).Record(); atTerminal(m) {
-				said.By = "an operator"
-			}
-		}
+		*said = w.signed(m, *said)
 		if !a.Until.IsZero() && w.config.Now().After(a.Until) {
 			*said = session.Answer{Call: said.Call, ID: said.ID, Reason: expired}
 		}

@@ -132,7 +132,7 @@ func (s *Approvals) Get(ctx context.Context, id string) (Approval, error) {
 			return a, nil
 		}
 	}
-	return Approval{}, phrase.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNone)
+	return Approval{}, s.Gone(ctx, id)
 }
 
 // Person is somebody who answers.

@@ -325,10 +325,11 @@ func TestArgumentsForApproval(t *testing.T) {
 	t.Parallel()
 	command := strings.Repeat("echo hello; ", 300) + "rm -rf ~"
 	for args, want := range map[string]string{
-		`{"command":"` + command + `"}`:                     command,
-		`{"command":"` + strings.Repeat("a", 20<<10) + `"}`: "… (20480 bytes)",
-		"{\"command\":\"safe \u202e\u200b x\"}":             `safe \u202e\u200b x`,
-		`{"password":"hunter2hunter2","when":"今天 👩‍👩‍👧"}`:   `{"password":"(hidden)","when":"今天 👩`,
+		`{"command":"` + command + `"}`:                                   command,
+		`{"command":"` + strings.Repeat("a", 20<<10) + `"}`:               "… (20480 bytes)",
+		`{"account":"ann","note":"` + strings.Repeat("a", 100<<10) + `"}`: `{"account":"ann","note":"aaa`,
+		"{\"command\":\"safe \u202e\u200b x\"}":                           `safe \u202e\u200b x`,
+		`{"password":"hunter2hunter2","when":"今天 👩‍👩‍👧"}`:                 `{"password":"(hidden)","when":"今天 👩`,
 	} {
 		if got := audit.Arguments(nil, json.RawMessage(args)); !strings.Contains(got, want) {
 			t.Errorf("%.60s: %.300s", args, got)

@@ -25,13 +25,13 @@ const (
 	maxError   = 300 // bytes of an error's text
 )
 
-// limits are how many bytes arguments have all together, and in one text, and how many
-// items a list or an object has.
-type limits struct{ all, text, items int }
+// limits are how many bytes arguments have that are read at all, how many are kept all together, and in one text,
+// and how many items a list or an object has.
+type limits struct{ read, all, text, items int }
 
 var (
-	stored = limits{2 << 10, maxText, 20}
-	shown  = limits{16 << 10, 8 << 10, 200}
+	stored = limits{maxRead, 2 << 10, maxText, 20}
+	shown  = limits{1 << 20, 16 << 10, 8 << 10, 200} // nobody can decide about a number of bytes
 )
 
 const hidden = "(hidden)"
@@ -60,7 +60,7 @@ func (r cleaner) arguments(args json.RawMessage, most limits) string {
 	if len(args) == 0 {
 		return ""
 	}
-	if len(args) > maxRead {
+	if len(args) > most.read {
 		return fmt.Sprintf("(%d bytes)", len(args))
 	}
 	value, err := plainjson.Decode(args)

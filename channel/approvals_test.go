@@ -131,19 +131,19 @@ func TestApprovalsInGroups(t *testing.T) {
 			check("the asker presses", write("1", "g", approve), "result: drop 1", 1)
 			next()
 			for _, b := range asked {
-				check("pressed again: "+b, write("1", "g", b), "no such approval: it was answered, it expired, or it never was", 1)
+				check("pressed again: "+b, write("1", "g", b), "was approved by ann", 1)
 			}
 
 			// A button of an earlier approval says nothing about a later one.
 			again := buttons(write("1", "g", "call drop"))
-			check("an old button", write("1", "g", lasting), "no such approval", 1)
+			check("an old button", write("1", "g", lasting), "was approved by ann", 1)
 			next()
 			check("somebody whom the rules allow", write("3", "g", again[2], "administrator"), "declined by test:3", 1)
-			check("after it was denied", write("1", "g", again[0]), "no such approval", 1)
+			check("after it was denied", write("1", "g", again[0]), "was declined by test:3", 1)
 			foreign := buttons(write("2", "h", "call drop"))
 			check("the asker of another one", write("1", "h", foreign[0]), "only test:2, who asked", 1)
 			check("its own asker, in another group", write("2", "g", foreign[0]), "the conversation in which it was asked goes on", 2)
-			check("an old button of a denial", write("1", "g", deny), "no such approval", 2)
+			check("an old button of a denial", write("1", "g", deny), "was approved by ann", 2)
 
 			// A button of a question answers it, and says nothing else: not as somebody else's
 			// message, which would end the question, nor as a command, nor later.
@@ -155,7 +155,7 @@ func TestApprovalsInGroups(t *testing.T) {
 			check("approved", write("1", "g", "/approve"), "write your answer", 2)
 			check("the asker answers", write("1", "g", asked[1]), "result: The user answered: /new", 2)
 			next()
-			check("answered again", write("1", "g", asked[0]), "no such approval", 2)
+			check("answered again", write("1", "g", asked[0]), "has an answer", 2)
 			check("no question", write("1", "g", "/answer"), "nothing waits", 2)
 			if got := buttons(write("1", "g", "call drop")); got[0] == approve {
 				t.Error("an ID was used again")

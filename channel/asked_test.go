@@ -3,6 +3,7 @@ package channel_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/etui-run/etui/approval"
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/channel"
@@ -354,7 +356,7 @@ func TestWaitingOutlives(t *testing.T) {
 					}
 					c.write("2", "2", "/approve "+id)
 					if dropped {
-						c.reads("2", "no such approval")
+						c.reads("2", "was withdrawn")
 					} else {
 						c.reads("1", "result: paid 1")
 						c.reads("3", "was approved by lena")
@@ -517,9 +519,45 @@ func TestTwoAnswers(t *testing.T) {
 				won, lost = lost, won
 			}
 			c.reads(won, "; the conversation in which it was asked goes on.")
-			if got := strings.Join(c.seen(lost), "|"); !strings.Contains(got, "no such approval") {
+			was := map[bool]string{true: "was approved by ", false: "was declined by "}[approved]
+			if got := strings.Join(c.seen(lost), "|"); !strings.Contains(got, was) {
 				t.Errorf("%s, who was later, reads %q", lost, got)
 			}
 		})
 	}
+}
+
+// TestTwoGive: of two programs that answer at once, the later one learns that its answer does not count. An old
+// answer is told what became of the call, for a month.
+func TestTwoGive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &company{t: t, kept: &store.Memory{}}
+		c.start()
+		defer func() { c.stop() }()
+		c.write("1", "1", "call refund")
+		_, id, _ := strings.Cut(c.last("3"), "/approve ")
+		id = id[:6]
+		give := func(user string, approved bool) error {
+			_, err := c.engine.Answers().Give(t.Context(), engine.Message{Channel: "test", User: user, Direct: true}, id, session.Answer{Approved: approved}, false)
+			return err
+		}
+		said := [2]error{}
+		var all sync.WaitGroup
+		for i, user := range []string{"2", "3"} {
+			all.Go(func() { said[i] = give(user, i == 0) })
+		}
+		all.Wait()
+		won := 0
+		if said[0] != nil {
+			won = 1
+		}
+		was := []string{"refund (" + id + ") was approved by lena", "refund (" + id + ") was declined by max"}[won]
+		if said[won] != nil || said[1-won] == nil || said[1-won].Error() != was || !errors.Is(said[1-won], approval.ErrNone) {
+			t.Errorf("two answers at once are %v, want %s", said, was)
+		}
+		c.wait(29 * 24 * time.Hour)
+		if err := give("2", true); err == nil || err.Error() != was {
+			t.Errorf("a late answer is told %v, want %s", err, was)
+		}
+	})
 }

@@ -139,6 +139,9 @@ type Incoming struct {
 	Added bool
 	// Former is the ID that the chat had before the platform gave it another one.
 	Former string
+	// Agent is the one that the person has chosen, where the channel offers some; empty leaves it to the
+	// bindings.
+	Agent string
 
 	parts  []edited.Part // the messages that are one, if several are
 	before int           // bytes of Text that nobody has written

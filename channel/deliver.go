@@ -43,15 +43,23 @@ const (
 	letterKey = "etui-"
 )
 
-// delivered is the end of a delivery in a session: how often the letter was tried that failed,
+// queue is what keeps its order: the letters of a session in one chat. The direct chats of a person
+// may share a session, and a letter that one of them refuses holds up no other.
+type queue struct {
+	session session.Key
+	account *account
+	chat    string
+}
+
+// delivered is the end of a delivery in a queue: how often the letter was tried that failed,
 // 0 if none did.
 type delivered struct {
-	session session.Key
-	tries   int
+	queue queue
+	tries int
 }
 
 // deliver delivers the letters of the accounts that it receives from owned, until ctx ends:
-// those of a session one after the other, and many sessions at once.
+// those of a queue one after the other, and many queues at once.
 func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 	mine := map[string]*account{}
 	done := make(chan delivered)
@@ -69,20 +77,20 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 			mine[a.Name] = a
 			next = 0
 		case end := <-done:
-			delete(h.busy, end.session)
+			delete(h.busy, end.queue)
 			if end.tries == 0 {
-				delete(h.later, end.session)
+				delete(h.later, end.queue)
 			} else if len(h.later) < remembered {
-				h.later[end.session] = time.Now().Add(min(firstPause<<min(end.tries-1, 10), lastPause))
+				h.later[end.queue] = time.Now().Add(min(firstPause<<min(end.tries-1, 10), lastPause))
 			}
 			next = 0
 		case <-h.engine.Outbox().Answered():
 			next = 0
 		case <-timer.C:
-			waiting, err := h.look(ctx, mine, func(key session.Key, a *account, letters []outbox.Letter) {
-				h.busy[key] = true
+			waiting, err := h.look(ctx, mine, func(q queue, letters []outbox.Letter) {
+				h.busy[q] = true
 				all.Go(func() {
-					end := delivered{key, 1}
+					end := delivered{q, 1}
 					defer func() {
 						select {
 						case done <- end:
@@ -90,7 +98,7 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 						}
 					}()
 					defer panics.Log(h.log, "delivering replies")
-					end.tries = a.deliverAll(ctx, letters)
+					end.tries = q.account.deliverAll(ctx, letters)
 				})
 			})
 			if err != nil && !failing && ctx.Err() == nil { // once, until it can be read again
@@ -108,15 +116,11 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 	}
 }
 
-// look hands the letters of each session that is not busy to begin, and returns how many
+// look hands the letters of each queue that is not busy to begin, and returns how many
 // wait.
 func (h *Host) look(ctx context.Context, mine map[string]*account,
-	begin func(session.Key, *account, []outbox.Letter)) (waiting int, err error) {
-	type batch struct {
-		account *account
-		letters []outbox.Letter
-	}
-	batches, order := map[session.Key]*batch{}, []session.Key{}
+	begin func(queue, []outbox.Letter)) (waiting int, err error) {
+	batches, order := map[queue][]outbox.Letter{}, []queue{}
 	counts := map[*account]int{}
 	for after := int64(0); ; {
 		letters, err := h.engine.Outbox().Letters(ctx, after, page)
@@ -134,19 +138,18 @@ func (h *Host) look(ctx context.Context, mine map[string]*account,
 			}
 			waiting++
 			counts[a]++
-			if h.busy[l.Session] || a.rests.Now(rest.Sending, p.Chat) || time.Now().Before(h.later[l.Session]) {
+			q := queue{l.Session, a, p.Chat}
+			if h.busy[q] || a.rests.Now(rest.Sending, p.Chat) || time.Now().Before(h.later[q]) {
 				continue
 			}
-			b := batches[l.Session]
-			if b == nil {
-				if len(batches) >= 4*maxSending {
+			if batches[q] == nil {
+				if len(order) >= 4*maxSending {
 					continue // they come next
 				}
-				b = &batch{account: a}
-				batches[l.Session], order = b, append(order, l.Session)
+				order = append(order, q)
 			}
-			if b.account == a && len(b.letters) < page {
-				b.letters = append(b.letters, l)
+			if len(batches[q]) < page {
+				batches[q] = append(batches[q], l)
 			}
 		}
 		if len(letters) < page {
@@ -156,10 +159,9 @@ func (h *Host) look(ctx context.Context, mine map[string]*account,
 	for _, a := range mine {
 		a.count(func(s *State) { s.Waiting = counts[a] })
 	}
-	for _, key := range order {
-		slices.SortStableFunc(batches[key].letters,
-			func(l, m outbox.Letter) int { return l.Answered.Compare(m.Answered) })
-		begin(key, batches[key].account, batches[key].letters)
+	for _, q := range order {
+		slices.SortStableFunc(batches[q], func(l, m outbox.Letter) int { return l.Answered.Compare(m.Answered) })
+		begin(q, batches[q])
 	}
 	return waiting, nil
 }
@@ -193,7 +195,7 @@ func (a *account) giveUp(ctx context.Context, to Address, l outbox.Letter, why e
 	}
 }
 
-// deliverAll delivers letters of a session in their order, until one fails. It returns how
+// deliverAll delivers letters of a queue in their order, until one fails. It returns how
 // often that one was tried, or 0.
 func (a *account) deliverAll(ctx context.Context, letters []outbox.Letter) int {
 	for _, l := range letters {
@@ -245,7 +247,7 @@ func (a *account) deliverOne(ctx context.Context, l outbox.Letter) bool {
 	case err != nil && going.Err() != nil:
 		return false // it may have arrived: the letter still says that it is being sent
 	case err == nil:
-		a.succeeded()
+		a.succeeded(to.Chat)
 	case errors.Is(err, ErrGone), time.Since(l.Asked) > tooOld, errors.Is(err, ErrRejected) && l.Tries >= rejections,
 		l.Tries >= hopeless && momentary(err) && (a.arrives(l) || a.writer.tellLost(going, to.Address, l) == nil):
 		a.giveUp(going, to.Address, l, err)
@@ -301,12 +303,13 @@ func outlasting(ctx context.Context) (context.Context, func()) {
 	return going, func() { stop(); cancel() }
 }
 
-func (a *account) succeeded() {
+func (a *account) succeeded(chat string) {
+	a.ill.Remove(chat)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state.Sent++
 	a.arrived = time.Now()
-	if a.failures > 0 && a.state.Connected {
+	if a.state.Connected {
 		a.state.Error = ""
 	}
 	a.failures = 0
@@ -346,6 +349,14 @@ func (a *account) failed(ctx context.Context, kind rest.Kind, chat string, err e
 	case errors.Is(err, ErrRefused):
 		pause, kind, chat = lastPause, "", ""
 	case !refused(err):
+		if !a.ill.Add(chat, time.Now()) {
+			if since, _ := a.ill.Get(chat); a.arrived.After(since) {
+				break // others arrive: it is the matter of this chat
+			}
+		}
+		if a.rests.Now("", "") {
+			break // it was under way when the rest began
+		}
 		if a.failures++; a.failures >= 3 {
 			pause = min(firstPause<<min(a.failures-3, 10), lastPause)
 		}

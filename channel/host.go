@@ -106,10 +106,10 @@ type Host struct {
 	files    *material.Reader
 	log      *slog.Logger
 	accounts []*account
-	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
-	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
-	sending  chan struct{}             // one place for each delivery at once
-	bodies   *body.Gate                // of deliveries
+	busy     map[queue]bool      // what is being delivered; only deliver uses it
+	later    map[queue]time.Time // when they are tried again after a failure; likewise
+	sending  chan struct{}       // one place for each delivery at once
+	bodies   *body.Gate          // of deliveries
 	turns    sync.WaitGroup
 }
 
@@ -129,7 +129,8 @@ type account struct {
 	handled *recent.Cache[string,
 		string] // the senders of messages that were accepted, and of commands that were answered, here
 	edits   *edited.Memory
-	doubted *recent.Cache[int64, time.Time] // when letters had failed often
+	doubted *recent.Cache[int64, time.Time]  // when letters had failed often
+	ill     *recent.Cache[string, time.Time] // since when nothing arrives in chats
 	drafts  *recent.Cache[string, *draft]
 	writer  *writer
 	merger  *merger
@@ -189,7 +190,7 @@ func New(c Config) (*Host, error) {
 		engine: c.Engine, contacts: contact.NewBook(cmp.Or[store.Records](c.Records, &store.Memory{})),
 		files: cmp.Or(c.Files, &material.Reader{}),
 		log:   cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		busy:  map[session.Key]bool{}, later: map[session.Key]time.Time{},
+		busy:  map[queue]bool{}, later: map[queue]time.Time{},
 		sending: make(chan struct{}, maxSending), bodies: body.NewGate(),
 	}
 	var all []string
@@ -216,6 +217,7 @@ func New(c Config) (*Host, error) {
 			crowd:   rate.NewLimiter(1, 20),
 			handled: recent.New[string, string](remembered), drafts: recent.New[string, *draft](remembered),
 			edits: edited.New(), doubted: recent.New[int64, time.Time](remembered),
+			ill: recent.New[string, time.Time](remembered),
 			writer: &writer{
 				a.Channel, traits, h.file, recent.New[string, bool](remembered), recent.New[string, int](remembered),
 			},
@@ -355,7 +357,7 @@ func (a *account) guarded(ctx context.Context) (err error) {
 			err = panics.Report(a.log.With("channel", a.Name), "running a channel", p)
 		}
 	}()
-	return a.Channel.Run(ctx, a)
+	return a.Channel.Run(ctx, receiver{a})
 }
 
 func (a *account) connected(now bool, why error) {

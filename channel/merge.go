@@ -18,7 +18,7 @@ type merger struct {
 	wait time.Duration // for the next one; 0 means that each is alone
 
 	mu   sync.Mutex
-	rows map[string]*row // by chat and person
+	rows map[string]*row // by chat, person and chosen agent
 }
 
 // nextKey is the key of a context with a function of WithNext.
@@ -39,7 +39,9 @@ type row struct {
 	err    error
 }
 
-func (m Incoming) row() string { return m.At.Chat + "\x00" + m.At.Thread + "\x00" + m.From.ID }
+func (m Incoming) row() string {
+	return m.At.Chat + "\x00" + m.At.Thread + "\x00" + m.From.ID + "\x00" + m.Agent
+}
 
 // Gathers says how long the next message is awaited.
 func (a *account) Gathers() time.Duration { return a.Merge }

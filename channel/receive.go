@@ -306,6 +306,9 @@ func (a *account) message(ctx context.Context, m Incoming) engine.Message {
 			break
 		}
 	}
+	if m.Agent != "" && m.Agent != em.Agent { // a binding's skill and strategy are for its own agent
+		em.Agent, em.Skill, em.Strategy = m.Agent, "", nil
+	}
 	read, seen := a.files.Read(ctx, em.Agent, m.Files)
 	em.Text, em.Files = began(command.Canonical(strings.TrimSpace(printable.Text(m.Text)+read))), seen
 	return em

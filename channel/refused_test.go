@@ -194,6 +194,57 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// TestIllChats: chats in which nothing arrives hold up no others.
+func TestIllChats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.failing(func(m channel.Outgoing) error {
+			if strings.HasPrefix(m.To.Chat, "ill") {
+				return errors.New("status 500")
+			}
+			return nil
+		})
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		for i := range 60 {
+			for _, chat := range []string{"ill 1", "ill 2", "ill 3", "ill 4", "ill 5", "ill 6", "well"} {
+				if m := person(chat, fmt.Sprint(chat, " ", i)); i == 0 || chat == "well" {
+					w.say(t, m)
+				}
+			}
+			time.Sleep(5 * time.Second)
+			if n := len(w.seen("well")); i > 2 && n != i+1 { // at first it looks as if the platform were away
+				t.Fatalf("%d of %d replies have arrived", n, i+1)
+			}
+		}
+	})
+}
+
+// TestChatsOfOnePerson: a direct chat whose replies wait holds up no other one of the same person, though
+// both are one conversation.
+func TestChatsOfOnePerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.failing(func(m channel.Outgoing) error {
+			if m.To.Chat == "room 1" {
+				return errors.New("status 500")
+			}
+			return nil
+		})
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		for _, m := range []struct{ chat, text string }{{"room 1", "one"}, {"room 2", "two"}} {
+			in := person("1", m.text)
+			in.At.Chat = m.chat
+			time.Sleep(time.Minute)
+			w.say(t, in)
+		}
+		time.Sleep(2 * time.Second)
+		expect(t, w.seen("room 1"))
+		expect(t, w.seen("room 2"), "you said two, and 3 messages were here")
+	})
+}
+
 // limitedEdits is a place whose edits are limited for a time.
 type limitedEdits struct {
 	editing
@@ -219,6 +270,9 @@ func TestLimitedEdits(t *testing.T) {
 			t.Errorf("seen: %q", seen)
 		}
 		expect(t, w.seen("2"), "you said quick, and 1 messages were here")
+		if s := w.host.States()[0]; s.Error != "" {
+			t.Errorf("all has arrived, and the state says %q", s.Error)
+		}
 	})
 }
 

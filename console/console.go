@@ -51,6 +51,13 @@ func guard(h http.Header, policy string, framed bool) {
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.Trim(strings.TrimPrefix(r.URL.Path, Path), "/")
 	guard(w.Header(), policy("", nil), false)
+	if name == "schema.json" && c.Schema != nil {
+		w.Header().Set("Content-Type", "application/json")
+		gzhttp.GzipHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(c.Schema) // the client may have gone
+		})).ServeHTTP(w, r)
+		return
+	}
 	if strings.HasPrefix(name, "assets/") { // their names change with their content
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else if _, err := fs.Stat(built, path.Join("dist", name)); err != nil || name == "" {

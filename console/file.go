@@ -18,6 +18,8 @@ type File struct {
 	Read  func(path string) ([]byte, error)
 	Write func(path string, text []byte) error
 	Check func(text []byte) error
+	// Schema is a JSON schema of what the file may have, for the editor; nil means none.
+	Schema []byte
 	// Switch returns the text with a tool, or "group:" and a group, switched on or off. Nil means that it cannot.
 	Switch func(text []byte, tool string, on bool) ([]byte, error)
 

@@ -72,6 +72,8 @@ type Console struct {
 	// Public is the origin at which other machines reach the console, as in https://etui.example.com;
 	// empty means nowhere. It is set before the first request.
 	Public string
+	// Schema is that of [File], for the editor. It is set before the first request.
+	Schema []byte
 	// Counts reports whether a [Person]'s key still lets people in. It is set before the first request.
 	Counts   func(key string) bool
 	now      func() time.Time

@@ -282,6 +282,9 @@ func (e *Engine) Inbox() *inbox.Inbox { return e.inbox }
 // RunningTurns returns the turns that run in this process, the oldest first.
 func (e *Engine) RunningTurns() []live.Turn { return e.live.Turns() }
 
+// Calls returns the latest calls of a tool that have ended in this process, the oldest first.
+func (e *Engine) Calls(tool string) []live.Call { return e.live.Calls(tool) }
+
 // Outbox returns the replies that are still to be delivered.
 func (e *Engine) Outbox() *outbox.Outbox { return e.outbox }
 

@@ -29,6 +29,41 @@ var (
 	) // github.com/owner/name
 )
 
+// installs matches the command with which another program installs a skill, or git copies it.
+var installs = regexp.MustCompile(`^(?:\$ )?(?:(?:npx|bunx|pnpx|pnpm dlx|yarn dlx|bun x) +(?:-y +|--yes +)?)?` +
+	`(?:skills|clawhub|git)(?:@\S+)? +(?:add|install|i|clone) +(.+)$`)
+
+// pasted returns what a command of another program installs: people paste it whole.
+func pasted(words string) string {
+	found := installs.FindStringSubmatch(strings.TrimSpace(words))
+	if found == nil {
+		return words
+	}
+	source, name := "", ""
+	for option := ""; ; {
+		field, rest, _ := strings.Cut(strings.TrimSpace(found[1]), " ")
+		field = strings.Trim(field, `'"`)
+		found[1] = rest
+		switch {
+		case field == "" && name != "" && name != "*" && !strings.Contains(source, "@"):
+			return source + "@" + name
+		case field == "":
+			return source
+		case strings.HasPrefix(field, "-"):
+			if option, rest, _ = strings.Cut(field, "="); rest != "" {
+				found[1] = rest + " " + found[1]
+			}
+			continue
+		case option == "-s" || option == "--skill":
+			name = field
+		case slices.Contains([]string{"-a", "--agent", "-b", "--branch", "--depth", "--version"}, option):
+		case source == "":
+			source = field
+		}
+		option = ""
+	}
+}
+
 // isAddress reports whether words are an address, and not the name of a skill.
 func isAddress(words string) bool {
 	return strings.Contains(words, "://") || scpLike.MatchString(words) || hostPath.MatchString(words)

@@ -75,7 +75,7 @@ func (in *Installer) sources(name string) ([]Source, error) {
 // the skill. A source that does not answer ends the search, so that another's
 // skill is never taken instead.
 func (in *Installer) Lookup(ctx context.Context, source, words, version string) (Source, Ref, error) {
-	if isAddress(words) {
+	if words = pasted(words); isAddress(words) {
 		return in.lookupAddress(ctx, source, words, version)
 	}
 	ref, repository, err := parse(words, version)

@@ -19,6 +19,7 @@ import (
 	"github.com/etui-run/etui/message"
 	"github.com/etui-run/etui/people"
 	"github.com/etui-run/etui/phrase"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -74,7 +75,7 @@ func (b *Inbox) Accept(ctx context.Context, key session.Key, m message.Mail) (st
 	i, fresh, err := b.config.Store.Accept(ctx, i)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return i, false, fmt.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
+		return i, false, phrase.Errorf("%w, so the message was not accepted: %w", store.ErrAway, err)
 	case err == nil && i.Digest != digest:
 		return i, false, phrase.Errorf("%w: send this one with a key of its own", message.ErrKeyReused)
 	}
@@ -180,7 +181,10 @@ type Item struct {
 	// Tries is how often it was taken up after its turn ended unexpectedly.
 	Tries int `json:"tries,omitempty"`
 	// Process, if not empty, is another one of the gateway's, which has the message.
-	Process  string    `json:"process,omitempty"`
+	Process string `json:"process,omitempty"`
+	// Agent answers it, and Channel is where it came from, if that can be read.
+	Agent    string    `json:"agent,omitempty"`
+	Channel  string    `json:"channel,omitempty"`
 	Accepted time.Time `json:"accepted"`
 	// Text is what the user said; empty for answers to approvals, and for outcomes of
 	// calls.
@@ -212,10 +216,10 @@ func (b *Inbox) unended(ctx context.Context, id int64) (store.Item, error) {
 func View(i store.Item) Item {
 	s := Item{
 		ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries,
-		Accepted: i.Accepted,
+		Accepted: i.Accepted, Agent: route.Agent(i.Session),
 	}
 	if m, err := message.Read(i.Message); err == nil {
-		s.Kind, s.Text = m.Kind, m.Text
+		s.Kind, s.Text, s.Channel = m.Kind, m.Text, m.Channel
 	}
 	return s
 }

@@ -200,6 +200,9 @@ func (q *Inquiries) Attend(ctx context.Context) error {
 		r.Approval = a
 		err = errors.Join(err, q.ask(ctx, r))
 	}
+	if len(kept) > 0 {
+		err = errors.Join(err, q.config.Approvals.Forget(ctx))
+	}
 	for id := range kept {
 		now, failed := q.requests(ctx, id) // how it ended was kept before it waited no more
 		if r, there := now[id]; failed == nil && there {
@@ -544,6 +547,9 @@ func (q *Inquiries) End(ctx context.Context, a approval.Approval, e approval.End
 		r.Apart, r.Ending, r.Told = nil, &e, false
 		return json.Marshal(r)
 	})
+	if err == nil {
+		err = q.config.Approvals.Over(ctx, a, e)
+	}
 	if err != nil {
 		return fmt.Errorf("keeping what became of %s: %w: %w", a.ID, store.ErrAway, err)
 	}
@@ -577,6 +583,9 @@ func (q *Inquiries) Erase(ctx context.Context, names []string) (map[string]int, 
 			}
 			err = q.put(ctx, r)
 		}
+	}
+	if err == nil { // also what concluding them has kept
+		err = q.config.Approvals.EraseEndings(ctx, names)
 	}
 	return map[string]int{"requests": n}, err
 }
@@ -621,6 +630,9 @@ func (q *Inquiries) conclude(ctx context.Context, r request) error {
 		if err := q.tell(ctx, r, "ended-"+r.ID, e.Text(r.Approval)); err != nil {
 			return err
 		}
+	}
+	if err := q.config.Approvals.Over(ctx, r.Approval, e); err != nil {
+		return err
 	}
 	_, err = q.config.Store.Remove(ctx, kind, r.ID)
 	return err

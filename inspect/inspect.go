@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/agent"
@@ -46,8 +47,9 @@ func (i *Inspector) Select(ctx context.Context, m engine.Message) (*selection.Se
 }
 
 // Explain is Select and tells which of the selected tools the policy would not let
-// the sender call.
-func (i *Inspector) Explain(ctx context.Context, m engine.Message) (*selection.Selection, []turn.Judgement, error) {
+// the sender call, or with all, which tools that the sender may see.
+func (i *Inspector) Explain(ctx context.Context, m engine.Message, all bool) (*selection.Selection, []turn.Judgement,
+	error) {
 	runner, in, leave, err := i.engine.Input(ctx, m)
 	if err != nil {
 		return nil, nil, err
@@ -57,6 +59,13 @@ func (i *Inspector) Explain(ctx context.Context, m engine.Message) (*selection.S
 	var sent []string
 	for _, entry := range slices.Concat(sel.Declared, sel.Announced, sel.Named) {
 		sent = append(sent, entry.Definition.Name)
+	}
+	if all {
+		for entry := range sel.Catalog().All() {
+			if sel.Visible(entry) {
+				sent = append(sent, entry.Definition.Name)
+			}
+		}
 	}
 	return sel, refused(ctx, runner, in, sent), nil
 }
@@ -85,6 +94,27 @@ type Turn struct {
 // The answer is for operators, unless own is set: then tools that the sender may
 // not use are left out, in names and in counts, and rule names are withheld.
 func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own bool) ([]Turn, error) {
+	return i.why(ctx, sender, n, own, func(all []chat.Message) []chat.Message { return all })
+}
+
+// WhyOf is Why for one message of the sender, with own: that which has a text in its own, and of several
+// such the first one since a time. It is nil when there is none.
+func (i *Inspector) WhyOf(ctx context.Context, sender engine.Message, text string, since time.Time) (*Turn, error) {
+	turns, err := i.why(ctx, sender, 1, true, func(all []chat.Message) []chat.Message {
+		at := slices.IndexFunc(all, func(m chat.Message) bool {
+			return m.Role == chat.User && m.Why != nil && !m.Time.Before(since) && strings.Contains(m.Text, text)
+		})
+		return all[max(at, 0) : at+1]
+	})
+	if err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	return &turns[0], nil
+}
+
+// why looks at those messages of a conversation that among leaves.
+func (i *Inspector) why(ctx context.Context, sender engine.Message, n int, own bool,
+	among func([]chat.Message) []chat.Message) ([]Turn, error) {
 	sender.History = nil
 	runner, in, leave, err := i.engine.Glance(ctx, sender)
 	if err != nil {
@@ -108,7 +138,7 @@ func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own b
 		}
 	}
 	turns := []Turn{}
-	for _, m := range slices.Backward(past.Messages) {
+	for _, m := range slices.Backward(among(past.Messages)) {
 		if len(turns) == min(max(n, 1), maxTurns) {
 			break
 		}

@@ -127,6 +127,19 @@ func TestWhy(t *testing.T) {
 	if got, want := own[1].Selection.Tools, all[1].Selection.Tools-1; got != want {
 		t.Errorf("the caller sees %d tools, want %d", got, want)
 	}
+	for text, want := range map[string]string{"restart": "restart everything", "weather": "what is the weather", "other": ""} {
+		got := ""
+		one, err := inspect.New(g).WhyOf(t.Context(), ann, text, all[1].Time)
+		if must(t, err); one != nil {
+			got = one.Text
+		}
+		if got != want {
+			t.Errorf("the message with %s is %q, not %q", text, got, want)
+		}
+	}
+	if late, err := inspect.New(g).WhyOf(t.Context(), ann, "restart", all[1].Time.Add(1)); late != nil || err != nil {
+		t.Errorf("a message before the time: %+v, %v", late, err)
+	}
 	none := ask(engine.Message{User: "bob", Channel: "web"}, 0, false)
 	if none == nil {
 		t.Errorf("none = %v, want another than nil", none)

@@ -18,7 +18,22 @@ import (
 const (
 	maxTools = 32 // of a turn; the earliest are forgotten first
 	maxName  = 128
+	maxPast  = 4096 // calls that have ended; the earliest are forgotten first
 )
+
+// Call is a call of a tool that has ended. Took includes the decision whether it may run.
+type Call struct {
+	Tool   string    `json:"tool"`
+	Time   time.Time `json:"time"`
+	Took   float64   `json:"took_ms"`
+	Failed bool      `json:"failed,omitempty"`
+}
+
+// running is a call that has not ended.
+type running struct {
+	tool  string
+	began time.Time
+}
 
 // Turn is a turn that runs.
 type Turn struct {
@@ -45,6 +60,8 @@ type Table struct {
 	mu   sync.Mutex
 	last int64
 	runs map[int64]*Turn
+	past []Call // a ring once it is full, whose earliest is at next
+	next int
 }
 
 // Run is a turn in the table until End.
@@ -52,7 +69,7 @@ type Run struct {
 	table *Table
 	id    int64
 	turn  *Turn
-	calls map[string]string // those that run: tools by the ID of the call
+	calls map[string]running // by the ID of the call
 }
 
 // Begin adds a turn.
@@ -64,7 +81,7 @@ func (t *Table) Begin(turn Turn) *Run {
 	}
 	t.last++
 	t.runs[t.last] = &turn
-	return &Run{t, t.last, &turn, map[string]string{}}
+	return &Run{t, t.last, &turn, map[string]running{}}
 }
 
 // See takes up what an event says. Most events, such as a piece of text, cost nothing.
@@ -83,17 +100,21 @@ func (r *Run) See(e turn.Event) {
 			}
 		}
 		name = printable.Line(name, maxName)
-		r.calls[e.Call.ID], r.turn.Running = name, name
+		r.calls[e.Call.ID], r.turn.Running = running{name, time.Now()}, name
 		r.turn.Calls++
 		r.turn.Tools = append(r.turn.Tools, name)
 		if more := len(r.turn.Tools) - maxTools; more > 0 {
 			r.turn.Tools = slices.Delete(r.turn.Tools, 0, more)
 		}
 	case e.Result != nil:
+		if c, ok := r.calls[e.Result.CallID]; ok {
+			took := float64(time.Since(c.began).Microseconds()) / 1000
+			r.table.keep(Call{Tool: c.tool, Time: c.began, Took: took, Failed: e.Result.Failed})
+		}
 		delete(r.calls, e.Result.CallID)
 		r.turn.Running = ""
-		for _, name := range r.calls {
-			r.turn.Running = name
+		for _, c := range r.calls {
+			r.turn.Running = c.tool
 		}
 	case e.Step != nil:
 		for _, m := range e.Step.Messages {
@@ -103,6 +124,30 @@ func (r *Run) See(e turn.Event) {
 			}
 		}
 	}
+}
+
+// keep keeps a call that has ended. The caller holds mu.
+func (t *Table) keep(c Call) {
+	if len(t.past) < maxPast {
+		t.past = append(t.past, c)
+		return
+	}
+	t.past[t.next] = c
+	t.next = (t.next + 1) % maxPast
+}
+
+// Calls returns the latest calls of a tool that have ended, the oldest first.
+func (t *Table) Calls(tool string) (list []Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, part := range [][]Call{t.past[t.next:], t.past[:t.next]} {
+		for _, c := range part {
+			if c.Tool == tool {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
 }
 
 // End takes the turn out of the table.

@@ -6,7 +6,8 @@ import "maps"
 func chinese() map[string]string {
 	texts := chat()
 	for _, more := range []map[string]string{summaries(), completion(), help(), flags(), mistakes(), reports(),
-		findings(), reasons(), refusals(), packages(), results(), terminal()} {
+		findings(), reasons(), refusals(), packages(), results(), terminal(),
+		configuration()} {
 		maps.Copy(texts, more)
 	}
 	return texts
@@ -211,7 +212,8 @@ func chat() map[string]string {
 		"%v: only %s, who asked for it, or an operator decides about %s":                "%v：只有提出请求的 %s 或管理员可以决定 %s",
 		"no such approval":                                                              "没有这项批准",
 		"%q: %v: it was answered, it expired, or it never was":                          "“%s”：%v：可能已回答、已过期，或从未存在",
-		"call %q: %v": "调用“%s”：%v",
+		"the question %s has an answer":                                                 "问题 %s 已有回答",
+		"call %q: %v":                                                                   "调用“%s”：%v",
 
 		// Channels.
 		"You can write to me now.": "您现在可以给我发消息了。",

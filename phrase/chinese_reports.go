@@ -77,7 +77,7 @@ func reports() map[string]string {
 		"· file %s (%d bytes)":                             "· 文件 %s（%d 字节）",
 
 		"· run %s":                         "· 运行 %s",
-		"%s %s: let it run? [y/N]":         "%s %s：允许运行吗？[y/N]",
+		"%s %s: let it run? [y/N]":         "%s %s：允许运行吗？[y 是 / N 否]",
 		"■ %s: %s after %s, %d tokens; %s": "■ %s：%s，共 %s，%d 个词元；%s",
 		"%d rounds":                        "%d 个回合",
 		"▶ phase %s":                       "▶ 阶段 %s",

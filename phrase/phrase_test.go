@@ -88,7 +88,12 @@ func TestSay(t *testing.T) {
 // TestReword: a text that came in English is said in Chinese with its arguments, and nothing else is.
 func TestReword(t *testing.T) {
 	t.Parallel()
+	at := `/w/etui.yaml:3:10: unknown key "nme" in users[0]; did you mean "name"?`
+	if got := phrase.Reword(phrase.Chinese, at); got != `/w/etui.yaml:3:10: users[0] 中有未知的键 "nme"；您是指 "name" 吗？` {
+		t.Errorf("a text behind a place is %q", got)
+	}
 	for english, want := range map[string]string{
+		"/f.yaml:1:9: models must be a list, not a mapping": "/f.yaml:1:9: models 必须是列表，不能是映射",
 		"":                                      "",
 		"the weather is fine":                   "the weather is fine",
 		"a: b":                                  "a: b",
@@ -256,7 +261,7 @@ func translated(english string) (string, bool) {
 }
 
 // made matches phrases that cobra or another package puts together.
-var made = regexp.MustCompile(`completion|Help|it never was|no cgroup is delegated|^tools of risk \w+ are [a-z ]+ by default$|^missing property %s$|^at %s: %s$|^rule %s$|^%s (allows|denies|asks for an approval)`)
+var made = regexp.MustCompile(`^unknown key %q in|it must be one of %s; did|the facts are %s$|^policy rule$|^\[y/N\]$|completion|Help|it never was|no cgroup is delegated|^tools of risk \w+ are [a-z ]+ by default$|^missing property %s$|^at %s: %s$|^rule %s$|^%s (allows|denies|asks for an approval)`)
 
 // TestUsed: each text of the catalogue is said somewhere, and is Chinese.
 func TestUsed(t *testing.T) {

@@ -15,17 +15,26 @@ type made struct {
 	words   string // the longest piece that is no argument
 	pattern *regexp.Regexp
 	verbs   []string
+	keys    bool // its single words are keys of a configuration
 }
 
 var argument = regexp.MustCompile(`%(?:\[\d+\])?[-+ 0-9.]*([a-zA-Z])`)
+
+// place is that of a mistake in a file, and separator ends a part of a text that one phrase makes.
+var (
+	place     = regexp.MustCompile(`^\S+:\d+:\d+: `)
+	separator = regexp.MustCompile(`[;:] `)
+)
 
 // fewest is how many letters a phrase has around its arguments to be found in a text: with
 // fewer, as in "%s by %s", it would be in texts of others.
 const fewest = 4
 
 var patterns = sync.OnceValue(func() (list []made) {
+	keys := configuration()
 	for english := range words() {
-		if m := (made{english: english}); strings.Contains(english, "%") && !strings.Contains(english, "%[") &&
+		_, ofKeys := keys[english]
+		if m := (made{english: english, keys: ofKeys}); strings.Contains(english, "%") && !strings.Contains(english, "%[") &&
 			m.read() {
 			list = append(list, m)
 		}
@@ -80,6 +89,9 @@ func Reword(lang, english string) string {
 	if text := Word(lang, english); text != english {
 		return text
 	}
+	if at := place.FindString(english); at != "" {
+		return at + Reword(lang, english[len(at):])
+	}
 	for _, m := range patterns() {
 		if !strings.Contains(english, m.words) {
 			continue
@@ -88,10 +100,11 @@ func Reword(lang, english string) string {
 			return In(lang, m.english, m.arguments(lang, found[1:])...)
 		}
 	}
-	for _, between := range []string{"\n", "; ", ": "} {
-		if before, after, ok := strings.Cut(english, between); ok {
-			return Reword(lang, before) + between + Reword(lang, after)
-		}
+	if before, after, ok := strings.Cut(english, "\n"); ok {
+		return Reword(lang, before) + "\n" + Reword(lang, after)
+	}
+	if at := separator.FindStringIndex(english); at != nil {
+		return Reword(lang, english[:at[0]]) + english[at[0]:at[1]] + Reword(lang, english[at[1]:])
 	}
 	return english
 }
@@ -110,7 +123,9 @@ func (m made) arguments(lang string, found []string) []any {
 		case "q":
 			args[i], _ = strconv.Unquote(text) // as %q wrote it
 		default:
-			args[i] = Reword(lang, text)
+			if args[i] = text; !m.keys || strings.Contains(text, " ") {
+				args[i] = Reword(lang, text)
+			}
 		}
 	}
 	return args

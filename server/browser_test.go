@@ -152,6 +152,16 @@ func TestConsoleInBrowser(t *testing.T) {
 	for i := range 400 {
 		add(fmt.Sprintf("move_box_%d", i), fmt.Sprintf("Move a box to the shelf with the number %d", i), tool.Write)
 	}
+	for name, choices := range map[string][]string{"name_it": nil, "choose_it": {"red", "blue"}} {
+		if err := r.Register(tool.Func(tool.Definition{Name: name, Description: "Ask the person something", Risk: tool.Read, Source: "test"}, func(ctx context.Context, _ struct{}) (string, error) {
+			if reply, _ := tool.Asks(ctx); reply != nil {
+				return "The person said " + reply.Text, nil
+			}
+			return "", &tool.Question{Text: "Which one, and why?", Choices: choices}
+		})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "etui.yaml")
 	if err := os.WriteFile(file, []byte("# kept\nagents: [{name: main}]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -214,7 +224,7 @@ func TestConsoleInBrowser(t *testing.T) {
 		}
 		return append(text, line...), nil
 	}
-	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
+	s := newServer(t, server.Config{Status: status, Preview: closer, Skills: admin.Config{Registry: shelf{offer}}, Users: func() *identity.Users { return people }, File: &console.File{Path: file, Schema: []byte(`{"properties":{"agents":{"description":"Those who answer.","items":{"properties":{"mode":{"enum":["auto","bridge"]}}}}}}`), Read: os.ReadFile, Write: write, Switch: switched, Check: func(text []byte) error {
 		if strings.Contains(string(text), "agnets") {
 			return errors.New(file + ":2:1: unknown key \"agnets\"; did you mean \"agents\"?")
 		}
@@ -224,8 +234,15 @@ func TestConsoleInBrowser(t *testing.T) {
 		c.Users = func(*catalog.Catalog) *identity.Users { return people }
 		c.Agents[0].Memory = memory.New(memory.Config{Own: t.TempDir()})
 		c.Turn.Approvals = true
-		c.Turn.Decide = func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }
-		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly \u202egpj.exe <img src=x onerror=alert(1)>"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "[a](javascript:alert(1)) <iframe src=/></iframe>"}, fake.Step{Text: "Sent."})
+		c.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
+			if a.Entry != nil && strings.HasSuffix(a.Entry.Definition.Name, "_it") {
+				return rules.Decision{Effect: rules.Allow}
+			}
+			return rules.Decision{Effect: rules.Ask}
+		}
+		c.Agents[0].Model = fake.New(fake.Step{Text: "**Sending** <b onclick=alert(1)>it</b> ![x](http://x.test/y.png)", Calls: []chat.Call{{ID: "1", Name: "report", Arguments: []byte(`{"title":"weekly \u202egpj.exe <img src=x onerror=alert(1)>"}`)}}, Usage: model.Tokens{Input: 4000, CacheRead: 1000, Output: 50}}, fake.Step{Text: "[a](javascript:alert(1)) <iframe src=/></iframe>"}, fake.Step{Text: "Sent."},
+			fake.Step{Calls: []chat.Call{{ID: "n", Name: "name_it", Arguments: []byte("{}")}}}, fake.Step{Text: "Named."},
+			fake.Step{Calls: []chat.Call{{ID: "c", Name: "choose_it", Arguments: []byte("{}")}}}, fake.Step{Text: "Chosen."})
 	})
 	gateway := httptest.NewServer(s)
 	defer gateway.Close()

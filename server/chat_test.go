@@ -37,6 +37,7 @@ var shown = [][2]string{
 	{"***both*** and _it_ __b__", "<p><em><strong>both</strong></em> and <em>it</em> <strong>b</strong></p>"},
 	{"`a``b` and `` a`b ``", "<p><code>a``b</code> and <code>a`b</code></p>"},
 	{`\*no\* &lt;b&gt; a<br>b <b>x</b> \(x\)`, "<p>*no* &lt;b&gt; a<br>b &lt;b&gt;x&lt;/b&gt; \\(x\\)</p>"},
+	{"a[^1]\n\n[^1]: note", "<p>a[^1]</p><p>[^1]: note</p>"},
 	{"one  \ntwo\nthree", "<p>one<br>two<br>three</p>"},
 	{"[维基](https://e.com/Go_(语言)) <https://e.com/a_b> [x](javascript:alert(1))", `<p><a https://e.com/Go_(%E8%AF%AD%E8%A8%80)>维基</a> <a https://e.com/a_b>https://e.com/a_b</a> <a>x</a></p>`},
 	{"(https://e.com/A_(b)), https://e.cn/路径，好", "<p>(<a https://e.com/A_(b)>https://e.com/A_(b)</a>), <a https://e.cn/%E8%B7%AF%E5%BE%84>https://e.cn/路径</a>，好</p>"},
@@ -123,8 +124,9 @@ func TestChatInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	second := []fake.Step{call("draw"), {Text: "Drawn by the second."}, call("report"), {Text: "Sent by the second."}}
 	begin := func(cfg server.Config, origins []string, steps ...fake.Step) *httptest.Server {
-		c := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}, {Name: "second", Model: fake.New()}}}
+		c := engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New(steps...)}, {Name: "second", Model: fake.New(second...)}}}
 		c.Users = by(func() *identity.Users { return people })
 		c.Turn.Approvals = true
 		c.Turn.Decide = func(_ context.Context, a rules.Attempt) rules.Decision {
@@ -147,8 +149,12 @@ func TestChatInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		var accounts []channel.Account
-		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll} {
-			talk, err := web.New(web.Config{Name: name, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
+		for name, calls := range map[string]string{"talk": "", "open": web.CallsAll, "choice": ""} {
+			var agents []string
+			if name == "choice" {
+				agents = []string{"main", "second"}
+			}
+			talk, err := web.New(web.Config{Name: name, Agents: agents, Secrets: []string{secret}, Guests: true, Page: true, Origins: origins, Calls: calls})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -135,6 +135,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg, console: console.New(nil), editor: editor{cfg.File, cfg.Log}}
+	if cfg.File != nil {
+		s.console.Schema = cfg.File.Schema
+	}
 	s.console.Public, s.console.Counts = cfg.Console.URL, s.operates
 	s.entrance = &entrance{s.console, cfg.Console, s}
 	models := wire.NewModels(e, cfg.Models)

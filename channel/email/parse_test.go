@@ -183,7 +183,11 @@ func TestHead(t *testing.T) {
 	for subject, want := range map[string]string{
 		"Out of Office AutoReply: Hello": "automatic", "Delivery Status Notification (Failure)": "automatic",
 		"Phản hồi tự động: x": "automatic", "תגובה אוטומטית: x": "automatic", "不在のお知らせ": "automatic", "부재중 자동응답": "automatic",
-		"Nicht zustellbar: x": "automatic", "退信通知": "automatic",
+		"Nicht zustellbar: x": "automatic", "退信通知": "automatic", "Poissa": "automatic", "Urlop": "automatic",
+		"Frånvaro": "automatic", "Im Urlaub!": "automatic", "外出": "automatic", "Нет в офисе: x": "automatic",
+		"ABWESEND - Ann\r\nIn-Reply-To: <a@b>": "automatic", "Ferie\r\nIn-Reply-To: <a@b>": "automatic", "Ferie": "",
+		"Re: Urlop": "", "Urlop - pytanie": "",
+		"Abwesenheit - Frage zum Antrag": "", "外出先から": "", "Absent students": "",
 		"Delivery status of my order": "", "Afwezigheid plannen": "", "不在时怎么办": "",
 	} {
 		h, err := readHead([]byte("From: a@b\r\nSubject: " + subject + "\r\n\r\n"))
@@ -191,7 +195,8 @@ func TestHead(t *testing.T) {
 			t.Errorf("%s: %q, %v", subject, h.automatic, err)
 		}
 	}
-	for _, field := range []string{"X-POST-MessageClass: 9; Autoresponder", "X-Precedence: bulk", "X-Loop: a@b"} {
+	for _, field := range []string{"X-POST-MessageClass: 9; Autoresponder", "X-Precedence: bulk", "X-Loop: a@b",
+		"X-GND-Autoresponder: yes", "X-Is-Auto-Reply: True", "X-Mailer: vacation 1.2"} {
 		if h, err := readHead([]byte("From: a@b\r\n" + field + "\r\n\r\n")); err != nil || h.automatic == "" {
 			t.Errorf("%s: %q, %v", field, h.automatic, err)
 		}

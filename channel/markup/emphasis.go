@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"regexp"
 	"unicode"
 	"unicode/utf8"
@@ -55,7 +56,9 @@ func (p meant) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.
 		}
 	case d.Char == '~' && d.OriginalLength == 1: // 10~20 is a range
 		d.CanOpen, d.CanClose = d.CanOpen && !letter(before), d.CanClose && !letter(after)
-	case d.Char == '*' && (globbed.Match(block.Source()[:d.Segment.Start]) || globbing.Match(rest)):
+	case d.Char == '*' &&
+		(bytes.HasSuffix(block.Source()[:d.Segment.Start], []byte("*/")) || bytes.HasPrefix(rest, []byte("/*"))):
+		// The names of files have stars: *.go, src/**/*.ts.
 		d.CanOpen, d.CanClose = false, false
 	case d.Char == '*' && d.OriginalLength == 1 && suffix.Match(rest):
 		d.CanOpen = false
@@ -80,12 +83,8 @@ var (
 	joined = regexp.MustCompile(`^([.][a-z]|[(\[])`)
 )
 
-// The names of files have stars: *.go, src/**/*.ts.
-var (
-	globbed  = regexp.MustCompile(`\*/$`)
-	globbing = regexp.MustCompile(`^/\*`)
-	suffix   = regexp.MustCompile(`^\.[a-z0-9]`)
-)
+// suffix is the ending of a file's name after a star.
+var suffix = regexp.MustCompile(`^\.[a-z0-9]`)
 
 // factor reports whether a character can be beside the sign of a product.
 func factor(r rune, brackets string) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/charset"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/rtf"
 	"github.com/etui-run/etui/message"
@@ -69,11 +70,15 @@ type reading struct {
 func (r *reading) file(ctx context.Context, f chat.File) {
 	name, kind := printable.OneLine(f.Name), printable.OneLine(f.MediaType)
 	if len(f.Data) == 0 {
-		why := "its bytes did not come along"
+		why := "it is empty, or its bytes did not come along"
 		if f.Size > 0 {
 			why = fmt.Sprintf("%s, which is too much or could not be loaded", size(f.Size))
 		}
 		r.line("[The message has a file that you cannot see: %s, %s, %s]", name, kind, why)
+		return
+	}
+	if r.Transcribe != nil && picture.Sound(f.Data) != "" { // few models hear what they get
+		r.listen(ctx, f, name)
 		return
 	}
 	if r.sees(f) {
@@ -180,8 +185,7 @@ func size(n int) string {
 // What tells what kind of a document had the text; empty means that the file is the text.
 func read(f chat.File) (text, what string) {
 	if bytes.HasPrefix(f.Data, []byte("PK\x03\x04")) {
-		text = document(f.Data)
-		return text, ", its text"
+		return document(f.Data)
 	}
 	head := f.Data[:min(len(f.Data), sniffed)]
 	if !textual(head) {
@@ -246,17 +250,45 @@ func recorded(f chat.File) bool {
 	return ogg || amr || strings.HasPrefix(f.MediaType, "audio/") || strings.HasPrefix(is, "audio/")
 }
 
-// document returns the text of a document of an office program; empty means that it is none.
-func document(data []byte) (text string) {
+// document returns the text of a document of an office program, or the names in another archive; empty
+// means that it is neither.
+func document(data []byte) (text, what string) {
 	err := panics.Try(nil, "reading a document", func() error { // strangers wrote it
 		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-		if err == nil {
-			text = office(z)
+		if err != nil {
+			return err
 		}
-		return err
+		if text, what = office(z), ", its text"; text == "" {
+			text, what = names(z), ", what is in it"
+		}
+		return nil
 	})
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return text
+	return text, what
+}
+
+// maxNames is how many names of an archive are read.
+const maxNames = 200
+
+// names lists what an archive has, but not the parts of a document.
+func names(z *zip.Reader) string {
+	var out strings.Builder
+	for i, f := range z.File {
+		if f.Name == "[Content_Types].xml" || f.Name == "mimetype" {
+			return ""
+		}
+		if i == maxNames {
+			fmt.Fprintf(&out, "and %d more", len(z.File)-i)
+			break
+		}
+		name, _ := charset.Decode([]byte(f.Name), "")
+		name = printable.Line(name, 200)
+		if !f.FileInfo().IsDir() {
+			name += ", " + size(int(min(f.UncompressedSize64, 1<<50)))
+		}
+		out.WriteString(name + "\n")
+	}
+	return strings.TrimSpace(out.String())
 }

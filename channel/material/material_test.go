@@ -61,6 +61,7 @@ func TestTexts(t *testing.T) {
 			"xl/workbook.xml": "<workbook/>", "xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy&quot;年&quot;m&quot;月&quot;d&quot;日&quot; hh:mm"/><numFmt numFmtId="165" formatCode="0.00&quot; days&quot;"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="20"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
 			"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c s="1"><v>46023</v></c><c s="2"><v>46023.4375</v></c><c s="3"><v>0.75</v></c><c s="4"><v>46023</v></c><c s="0"><v>46023</v></c><c s="1"><v>-1</v></c></row></sheetData></worksheet>`,
 		})), "## Sheet 1\n2026-01-01 | 2026-01-01 10:30 | 18:00 | 46023 | 46023 | -1"},
+		{"logs.zip", "", string(zipped(t, map[string]string{"logs/a\nb.log": "12345"})), "logs/a b.log, 5 bytes"},
 		{"a.pptx", "", string(zipped(t, map[string]string{"ppt/presentation.xml": "<p/>", "ppt/slides/slide2.xml": `<a:p xmlns:a="a"><a:r><a:t>second</a:t></a:r></a:p>`, "ppt/slides/slide1.xml": `<a:p xmlns:a="a"><a:r><a:t>first</a:t></a:r></a:p>`})), "## Slide 1\nfirst\n\n## Slide 2\nsecond"},
 		{"a.odt", "", string(zipped(t, map[string]string{"mimetype": "x", "content.xml": `<o xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><text:h>Title</text:h><text:p>One<text:s/><text:span>two</text:span></text:p></o>`})), "Title\nOne two"},
 	} {
@@ -171,6 +172,11 @@ func TestTranscribe(t *testing.T) {
 		if text, _ := r.Read(t.Context(), "", []chat.File{voice}); text != c.want {
 			t.Errorf("%q, want %q", text, c.want)
 		}
+	}
+	r := material.Reader{Transcribe: good.Transcribe}
+	wav := chat.File{Name: "a.wav", Data: []byte("RIFF\x24\x00\x00\x00WAVEfmt ")}
+	if text, seen := r.Read(t.Context(), "", []chat.File{wav}); len(seen) > 0 || !strings.Contains(text, "written down]") {
+		t.Errorf("a model is to hear what a server writes down: %q", text)
 	}
 }
 

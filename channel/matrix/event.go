@@ -30,6 +30,8 @@ const (
 	typeNewPoll   = "m.poll.start"
 	typeCall      = "m.call.invite"
 	typeRing      = "org.matrix.msc4075.rtc.notification"
+	typeBeacon    = "org.matrix.msc3672.beacon_info" // somebody shows where they are, for a time
+	typeNewBeacon = "m.beacon_info"
 )
 
 // agentKey marks in a message that a program wrote it: two agents do not answer each other.
@@ -83,6 +85,9 @@ func (e event) time() time.Time {
 	return time.UnixMilli(int64(e.TS))
 }
 
+// beacon reports whether somebody shows where they are: such an event is state, and written like a message.
+func (e event) beacon() bool { return e.Type == typeBeacon || e.Type == typeNewBeacon }
+
 // relation is how a message relates to others.
 type relation struct {
 	Type     string `json:"rel_type"`
@@ -103,6 +108,7 @@ type content struct {
 	Geo      string          `json:"geo_uri"`
 	Locked   json.RawMessage `json:"file"` // a file that is encrypted
 	Agent    bool            `json:"run.etui.agent"`
+	Live     bool            `json:"live"` // of a place that is shown for a time
 	Info     struct {
 		MediaType string  `json:"mimetype"`
 		Size      float64 `json:"size"`
@@ -130,7 +136,7 @@ type file struct {
 
 // arrival makes a message of an event; false if there is nothing to hand over.
 func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
-	if e.ID == "" || e.StateKey != nil || e.Sender == me.ID {
+	if e.ID == "" || e.StateKey != nil && !e.beacon() || e.Sender == me.ID {
 		return nil, false
 	}
 	a := &arrival{Incoming: channel.Incoming{
@@ -162,11 +168,16 @@ func (c *Channel) arrival(me *account, room string, e event) (*arrival, bool) {
 		said.Kind, said.Body = "m.text", asked(e.Content)
 	case typeCall, typeRing:
 		said.Kind, said.Body = "m.text", "(a call, which cannot be answered here)"
+	case typeBeacon, typeNewBeacon:
+		if !said.Live {
+			return nil, false // it ends
+		}
+		said.Kind, said.Body = "m.text", "(a live location, which cannot be followed here)"
 	case typeMessage:
 	default:
 		return nil, false
 	}
-	a.From.Bot = said.Kind == "m.notice" || said.Agent
+	a.From.Bot = said.Kind == "m.notice" || said.Kind == "m.server_notice" || said.Agent
 	a.Text, a.files = said.says(a.replyTo != "")
 	a.Text, a.Mentioned = me.named(a.Text, said)
 	a.Text = command(a.Text)

@@ -184,6 +184,12 @@ func testMessages(t *testing.T, w *world) {
 	if m := in.next(t); m.Text != "(a call, which cannot be answered here)" {
 		t.Errorf("a call: %+v", m)
 	}
+	for _, live := range []bool{false, true} {
+		w.ann.do("PUT", "rooms/"+w.direct+"/state/org.matrix.msc3672.beacon_info/"+w.ann.id, object{"live": live, "timeout": 60000}, nil)
+	}
+	if m := in.next(t); m.Text != "(a live location, which cannot be followed here)" {
+		t.Errorf("a live location: %+v", m)
+	}
 	w.ann.send(w.direct, "m.room.message", object{"msgtype": "org.example.hologram", "body": ""})
 	if m := in.next(t); m.Text != "(a message of the type org.example.hologram, which cannot be read)" {
 		t.Errorf("an unknown kind without a text: %+v", m)

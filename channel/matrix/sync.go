@@ -30,7 +30,7 @@ const (
 // timelineTypes are the events that count. Those about people and rights make the channel forget
 // what it knew about them.
 var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typePoll, typeNewPoll, typeCall, typeRing,
-	typeMember, typeLevels, typeTombstone, typeAlias}
+	typeBeacon, typeNewBeacon, typeMember, typeLevels, typeTombstone, typeAlias}
 
 // record is what is kept of an account.
 type record struct {
@@ -271,7 +271,7 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 	read, last := "", ""
 	for i, e := range events {
 		switch {
-		case e.StateKey != nil:
+		case e.StateKey != nil && !e.beacon():
 			r.changed(room, e)
 			if e.Type == typeTombstone {
 				if err := r.follow(ctx, room, e.Content); err != nil {

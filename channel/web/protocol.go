@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/selection"
 )
 
 const (
@@ -38,13 +39,14 @@ const (
 
 // request is what clients send.
 type request struct {
-	Type  string `json:"type"` // hello or say
+	Type  string `json:"type"` // hello, say, file or why
 	Token string `json:"token"`
 	Since int64  `json:"since"`
 	Key   string `json:"key"` // of the stream
 	ID    string `json:"id"`
 	Text  string `json:"text"`
 	Files []file `json:"files"`
+	Agent string `json:"agent"`
 }
 
 // maxValues bounds the values of a frame, which has 20 at most: 8 MiB are room for millions of empty
@@ -57,6 +59,14 @@ type file struct {
 	URL  string `json:"url"`
 }
 
+// given is a file of the agent. Its bytes are kept with the conversation.
+type given struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"`
+	Size      int    `json:"size"`
+	SHA256    string `json:"sha256,omitempty"` // clients ask by the message
+}
+
 // event is what clients get.
 type event struct {
 	Type    string   `json:"type"` // welcome, message, calls, typing, ack or error
@@ -64,6 +74,7 @@ type event struct {
 	Stream  string   `json:"stream,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Missed  int      `json:"missed,omitempty"` // how many messages follow the welcome
+	Agents  []string `json:"agents,omitempty"`
 	ID      string   `json:"id,omitempty"`
 	Seq     int64    `json:"seq,omitempty"`
 	From    string   `json:"from,omitempty"` // agent or you
@@ -75,6 +86,10 @@ type event struct {
 	Calls   []call   `json:"calls,omitempty"`
 	Time    string   `json:"time,omitempty"`
 	Code    string   `json:"code,omitempty"`
+	Agent   string   `json:"agent,omitempty"`
+	File    *given   `json:"file,omitempty"`
+
+	Why *selection.Compact `json:"why,omitempty"`
 }
 
 func (m *message) event() event {
@@ -86,9 +101,13 @@ func (m *message) event() event {
 	if m.Mine {
 		from = "you"
 	}
+	var file *given
+	if m.File != nil {
+		file = &given{Name: m.File.Name, MediaType: m.File.MediaType, Size: m.File.Size}
+	}
 	return event{
 		Type: "message", ID: m.name(), Seq: m.Seq, From: from, Client: m.Client, ReplyTo: m.ReplyTo, Text: m.Text,
-		Files: m.Files, Buttons: m.Buttons, Time: m.Time.Format(time.RFC3339),
+		Files: m.Files, Buttons: m.Buttons, Time: m.Time.Format(time.RFC3339), Agent: m.Agent, File: file,
 	}
 }
 
@@ -124,13 +143,15 @@ var (
 	errOrigin = &refusal{"origin", http.StatusForbidden, websocket.StatusPolicyViolation,
 		"pages of this site may not connect: it is not among the origins of the channel"}
 	errBad = &refusal{"bad", http.StatusBadRequest, websocket.StatusPolicyViolation,
-		"this is not a message: it is one JSON object with type, which is hello or say, and no unknown fields"}
+		"this is not a message: it is one JSON object with type, which is hello, say, file or why, and no unknown fields"}
 	errWay = &refusal{"bad", http.StatusUpgradeRequired, websocket.StatusPolicyViolation,
 		"connect here by WebSocket, or post a hello"}
 	errLarge = &refusal{"bad", http.StatusRequestEntityTooLarge, websocket.StatusMessageTooBig,
 		"the message is too large: with files it has 8 MiB at most, and 64 KiB before the welcome and from guests"}
 	errStream = &refusal{"stream", http.StatusNotFound, websocket.StatusPolicyViolation,
 		"there is no such stream any more: post a hello"}
+	errGone = &refusal{"gone", http.StatusNotFound, websocket.StatusPolicyViolation,
+		"there is nothing of that any more"}
 	errBusy = &refusal{"busy", http.StatusServiceUnavailable, websocket.StatusTryAgainLater,
 		"too many are connected; try again later"}
 	errFast = &refusal{"fast", http.StatusTooManyRequests, websocket.StatusTryAgainLater,
@@ -167,8 +188,8 @@ func decode(body []byte) (r request, err error) {
 	if jsonsize.Values(body) > maxValues {
 		return r, errBad
 	}
-	if jsonv2.Unmarshal(body, &r, jsonv2.RejectUnknownMembers(true)) != nil || r.Type != "hello" && r.Type != "say" ||
-		r.Since < 0 {
+	if jsonv2.Unmarshal(body, &r, jsonv2.RejectUnknownMembers(true)) != nil || r.Since < 0 ||
+		!slices.Contains([]string{"hello", "say", "file", "why"}, r.Type) {
 		return r, errBad
 	}
 	return r, nil
@@ -204,6 +225,8 @@ func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
 		return bad("the message has neither text nor files")
 	case len(r.Text) > maxSmall:
 		return bad("the text is longer than 64 KiB")
+	case r.Agent != "" && !slices.Contains(t.config.Agents, r.Agent):
+		return bad("the agent is none of those that the welcome lists")
 	}
 	again := func() (event, int) {
 		return failure(r.ID, "again", "the message could not be stored; send it again, with the same id"),
@@ -221,18 +244,19 @@ func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
 		return acknowledged, http.StatusOK
 	}
 	_, in := t.running()
+	now := time.Now()
 	if err == nil && in == nil {
 		err = errors.New("the channel is stopping")
 	}
 	if err == nil {
 		err = in.Receive(ctx, channel.Incoming{ID: r.ID, From: p.Sender, At: channel.Address{Chat: t.id, Message: r.ID},
-			Text: r.Text, Files: files, Time: time.Now()})
+			Text: r.Text, Files: files, Time: now, Agent: r.Agent})
 	}
 	if err != nil {
 		t.log.WarnContext(ctx, "a message could not be stored", "chat", t.id, "error", err)
 		return again()
 	}
-	said := message{ID: id, Mine: true, Client: r.ID, Text: r.Text, Time: time.Now().UTC()}
+	said := message{ID: id, Mine: true, Client: r.ID, Text: r.Text, Time: now.UTC(), Agent: r.Agent}
 	for _, f := range files {
 		said.Files = append(said.Files, f.Name)
 	}

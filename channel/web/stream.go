@@ -51,8 +51,12 @@ func (c *Channel) post(life context.Context, w http.ResponseWriter, r *http.Requ
 	switch {
 	case err != nil:
 		refuse(w, err)
-	case s == nil:
+	case s == nil && in.Type == "hello":
 		c.events(life, w, r, in)
+	case s == nil && in.Type != "say":
+		c.asked(ctx, w, r, in)
+	case s == nil:
+		refuse(w, errBad)
 	case subtle.ConstantTimeCompare([]byte(in.Key), []byte(s.key)) != 1:
 		refuse(w, errStream)
 	case !c.pace(s.person.ID).Allow():
@@ -124,7 +128,7 @@ func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Re
 		}
 		return connection.Flush()
 	}
-	_ = now.write(ctx, event{Type: "welcome", User: p.ID, Stream: name, Key: s.key}, pinging/2, send)
+	_ = now.write(ctx, event{Type: "welcome", User: p.ID, Stream: name, Key: s.key, Agents: c.config.Agents}, pinging/2, send)
 	var why *refusal
 	if errors.As(context.Cause(ctx), &why) && why != errSlow { // who would not read it
 		last := failure("", why.code, why.text)

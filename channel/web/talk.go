@@ -37,6 +37,8 @@ type message struct {
 	ReplyTo string    `json:"reply_to,omitempty"`
 	Text    string    `json:"text"`
 	Files   []string  `json:"files,omitempty"` // their names
+	File    *given    `json:"file,omitempty"`  // the agent's
+	Agent   string    `json:"agent,omitempty"` // whom the person chose
 	Buttons []button  `json:"buttons,omitempty"`
 	Calls   []call    `json:"calls,omitempty"` // nobody said anything then
 	Key     string    `json:"key,omitempty"`

@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/channel/platform"
 	"github.com/etui-run/etui/console"
 	"github.com/etui-run/etui/internal/origin"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/store"
 )
@@ -60,6 +61,8 @@ type Config struct {
 	// Calls says who is shown the calls of tools, with their arguments and results: [CallsPeople], which
 	// is the default, [CallsAll] or [CallsNone].
 	Calls string
+	// Agents are those among which people choose; none leaves it to the account's bindings.
+	Agents []string
 	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
 	// them. Beside them, an eighth wait for those who have not said who they are; of more, the one
 	// that has waited for longest ends.
@@ -77,6 +80,7 @@ type Channel struct {
 	paces   *recent.Cache[string, *rate.Limiter] // of people
 	newborn *rate.Limiter                        // of guests without a cookie
 	larges  chan struct{}                        // has an element for each large frame that is read
+	reading chan struct{}                        // has an element for each file that a client reads
 
 	mu      sync.Mutex
 	in      channel.Receiver // nil while Run does not run
@@ -121,7 +125,8 @@ func New(c Config) (*Channel, error) {
 	return &Channel{
 		config: c, log: platform.Log(c.Log), paces: recent.New[string, *rate.Limiter](remembered),
 		newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
-		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
+		reading: make(chan struct{}, maxReading),
+		chats:   map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
 	}, nil
 }
 
@@ -132,7 +137,8 @@ func (c *Channel) AllowsOrigin(origin string) bool {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: "web", Local: true, MaxText: maxText, Buttons: true, Direct: true, Once: true}
+	return channel.Traits{Platform: "web", Local: true, MaxText: maxText, MaxFile: maxFile, Buttons: true, Direct: true,
+		Once: true}
 }
 
 // Run lets people connect until ctx ends, and forgets chats of long ago.
@@ -174,10 +180,43 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 	}
 	t := c.open(m.To.Chat)
 	defer c.close(t)
-	id := ""
+	first := ""
+	for i, part := range parts(m) {
+		id, err := t.add(ctx, part)
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			first = id
+		}
+	}
+	return first, nil
+}
+
+// parts returns a message with its text, and one for each file.
+func parts(m channel.Outgoing) (list []message) {
+	if m.Text != "" || len(m.Files) == 0 {
+		said := message{Text: m.Text, ReplyTo: m.To.Message, Key: m.Key}
+		for _, b := range m.Buttons {
+			said.Buttons = append(said.Buttons, button(b))
+		}
+		list = append(list, said)
+	}
+	for i, f := range m.Files {
+		said := message{Key: m.Key, File: &given{printable.Line(f.Name, maxName), f.MediaType, f.Size, f.SHA256}}
+		if len(list) > 0 && m.Key != "" {
+			said.Key = fmt.Sprintf("%s/%d", m.Key, i)
+		}
+		list = append(list, said)
+	}
+	return list
+}
+
+// add adds a message of the agent, once for each key.
+func (t *talk) add(ctx context.Context, said message) (id string, err error) {
 	return id, t.change(ctx, func(r *record) (*message, error) {
-		if m.Key != "" {
-			if i := slices.IndexFunc(r.Messages, func(old message) bool { return old.Key == m.Key }); i >= 0 {
+		if said.Key != "" {
+			if i := slices.IndexFunc(r.Messages, func(old message) bool { return old.Key == said.Key }); i >= 0 {
 				id = r.Messages[i].name()
 				return nil, nil
 			}
@@ -185,10 +224,7 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 		if t.deserted(r) {
 			return nil, channel.ErrGone
 		}
-		said := message{ID: t.next(), Text: m.Text, ReplyTo: m.To.Message, Key: m.Key, Time: time.Now().UTC()}
-		for _, b := range m.Buttons {
-			said.Buttons = append(said.Buttons, button(b))
-		}
+		said.ID, said.Time = t.next(), time.Now().UTC()
 		said.Seq = said.ID
 		r.Messages = append(r.Messages, said)
 		id = said.name()

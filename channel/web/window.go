@@ -100,11 +100,9 @@ func (c *Channel) admit(p person) (release func(), err error) {
 	}, nil
 }
 
-// who returns who a hello is from.
+// who returns who a hello or a question is from.
 func (c *Channel) who(hello request, guest *person) (person, error) {
 	switch {
-	case hello.Type != "hello":
-		return person{}, errBad
 	case hello.Token != "":
 		return c.verify(hello.Token, time.Now())
 	case guest != nil:
@@ -192,6 +190,9 @@ func (c *Channel) greeted(ctx context.Context, ws *websocket.Conn, guest *person
 		return p, 0, err
 	}
 	hello, err := decode(body)
+	if err == nil && hello.Type != "hello" {
+		err = errBad
+	}
 	if err == nil {
 		p, err = c.who(hello, guest)
 	}
@@ -228,7 +229,7 @@ func (c *Channel) stay(ctx context.Context, end context.CancelCauseFunc, ws *web
 	})
 	parts.Go(func() {
 		defer end(nil)
-		end(w.write(ctx, event{Type: "welcome", User: p.ID}, pinging, func(e *event) error {
+		end(w.write(ctx, event{Type: "welcome", User: p.ID, Agents: c.config.Agents}, pinging, func(e *event) error {
 			within, done := context.WithTimeout(open, frameTime)
 			defer done()
 			if e == nil {

@@ -43,12 +43,12 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
 }
 
 // Act is a button that changes something, and then has what is shown read again.
-export function Act({ label, first, ask, act }: { label: string; first?: boolean; ask?: string; act: () => Promise<unknown> }) {
+export function Act({ label, first, off, ask, act }: { label: string; first?: boolean; off?: boolean; ask?: string; act: () => Promise<unknown> }) {
   const client = useQueryClient();
   const change = useMutation({ mutationFn: act, onSettled: () => client.invalidateQueries() });
   return (
     <>
-      <button className={first ? "first" : undefined} disabled={change.isPending} onClick={() => (!ask || confirm(ask)) && change.mutate()}>
+      <button className={first ? "first" : undefined} disabled={off || change.isPending} onClick={() => (!ask || confirm(ask)) && change.mutate()}>
         {label}
       </button>
       {change.error && <Failure error={change.error} />}

@@ -58,8 +58,9 @@ const en = {
   install: "Install", installHow: "A skill's name, owner/repository@name, or the address of a Git repository or of a folder in it:", look: "Look at it first",
   findSkills: "Find in registries", installed: "Installed", wouldWrite: "It would write these files:", lookAt: "Look at these places first:", acceptFlags: "I have looked at them; they are harmless",
   callNow: "Call it …", callHow: "A call runs by the rules in effect, and is in the audit.", callSure: "The tool will run. Call it?",
-  limit: "Tools at most", latency: "Took", latencyOver: "How long calls take over time", givenUp: "Messages that were given up", live_: "Latest answers", running: "Turns that run", off: "off", nobodyUses: "Nobody may use it:", theGroup: "the group", groupSure: "Nobody may use any tool of the group then. Disable the group", inEffect: "It is in effect.", notInEffect: "The file is saved, and not in effect:", elsewhere: "at another process:", servers: "Servers of tools", tokensInOut: "Tokens in / out", refusing: "Messages are refused:",
+  limit: "Tools at most", latency: "Took", latencyOver: "How long calls take over time", givenUp: "Messages that were given up", live_: "Latest answers", running: "Turns that run", off: "off", nobodyUses: "Nobody may use it:", theGroup: "the group", groupSure: "Nobody may use any tool of the group then. Disable the group", inEffect: "It is in effect.", notInEffect: "The file is saved, and not in effect:", elsewhere: "at another process:", onlyThere: "Only that one knows its tools and tokens.", callsSince: "Calls since etui started, in this process", servers: "Servers of tools", tokensInOut: "Tokens in / out", refusing: "Messages are refused:",
   otherRules: "Beside other rules", otherRulesHow: "The configuration whose rules count for the second caller; nothing is saved:",
+  depends: "depends on the arguments",
   effects: { hidden: "hidden", allow: "allowed", ask: "asked", deny: "refused" } as Record<string, string>,
   causes: {
     new_session: "a new conversation", model_switch: "another model", idle: "idle for too long", compaction: "old messages were summed up",
@@ -84,18 +85,18 @@ const en = {
     ended: "Open this page anew from where you came.", fresh: "New conversation", attach: "Attach files", remove: "Remove", you: "You",
     stopped: "Stopped.", result: "Result", key: "Your API key", keyHow: "This gateway wants a key. It is kept until you close this tab.",
     enter: "Go on", always: "Always", answer: "Answer", agentSkill: "Agent and skill", auto: "Automatic", waits: "This call waits for you:",
-    nothing: "Ask something. Tools that fit your question come with it.", large: "Pictures and PDFs, 8 at most and 12 MB together.",
+    nothing: "Ask something. Tools that fit your question come with it.", gone: "no longer kept", large: "Pictures and PDFs, 8 at most and 12 MB together.",
     settings: "Settings", leave: "Forget the key", empty: "(no answer)", newer: "To the newest",
     theirs: "This call waits for others:", asked: "Asked:", comma: ", ", withdraw: "Withdraw", asks: "asks for an approval:", somebody: "Somebody without a name",
     nobody: "Nobody who may decide can be reached at the moment; an operator can decide, too.",
     over: "Nothing waits here any more: somebody answered, or it expired.",
     refused: { busy: "Too many are connected; try again later.", fast: "Too many messages; try again later.", bad: "That was not taken.", again: "The chat cannot be read now; trying again." } as Record<string, string>,
   },
-  firstKey: "Before that, write its key into .env beside etui.yaml, and start etui again:", demoTools: "Or try the tools of the demo", hide: "Hide these steps", runsThere: "runs", tokensLess: "tokens saved",
+  firstKey: "Before that, write its key into .env beside etui.yaml, and start etui again:", demoTools: "Or try the tools of the demo", hide: "Hide these steps", tokensLess: "tokens saved",
   words: {} as Record<string, string>, // states, risks, roles and modes, as the API writes them
   doorElsewhere: "On the gateway's machine, this makes a link:", atProvider: "Sign in at", operatorsKey: "An operator's key",
   noWay: "Nobody signs in at this address. On the gateway's machine, this makes a link:",
-  stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
+  stages: { catalog: "all tools", enabled: "switched on", groups: "groups of the agent", visibility: "visible to the caller", policy: "rules of calls", skill: "in the toolset", request: "in the request", rank: "fits the question", budget: "fits the budget" } as Record<string, string>,
 };
 
 const zh: typeof en = {
@@ -148,8 +149,9 @@ const zh: typeof en = {
   install: "安装", installHow: "技能名称、owner/repository@name，或 Git 仓库及其文件夹的地址：", look: "先查看",
   findSkills: "在注册表中查找", installed: "已安装", wouldWrite: "将写入这些文件：", lookAt: "请先查看这些位置：", acceptFlags: "我已查看，它们无害",
   callNow: "调用……", callHow: "调用按现行规则运行，并记入审计。", callSure: "工具将会运行。确定调用吗？",
-  limit: "最多工具数", latency: "用时", latencyOver: "调用用时随时间的变化", givenUp: "已放弃的消息", live_: "最近的答复", running: "正在运行的轮次", off: "已停用", nobodyUses: "任何人都不能使用它：", theGroup: "分组", groupSure: "之后任何人都不能使用该分组的任何工具。停用分组", inEffect: "已生效。", notInEffect: "文件已保存，但尚未生效：", elsewhere: "在另一进程：", servers: "工具服务器", tokensInOut: "词元 输入 / 输出", refusing: "拒绝接收消息：",
+  limit: "最多工具数", latency: "用时", latencyOver: "调用用时随时间的变化", givenUp: "已放弃的消息", live_: "最近的答复", running: "正在运行的轮次", off: "已停用", nobodyUses: "任何人都不能使用它：", theGroup: "分组", groupSure: "之后任何人都不能使用该分组的任何工具。停用分组", inEffect: "已生效。", notInEffect: "文件已保存，但尚未生效：", elsewhere: "在另一进程：", onlyThere: "只有该进程知道其工具和词元。", callsSince: "etui 启动以来本进程中的调用", servers: "工具服务器", tokensInOut: "词元 输入 / 输出", refusing: "拒绝接收消息：",
   otherRules: "与其他规则比较", otherRulesHow: "对第二位用户有效的配置，不会保存：",
+  depends: "取决于参数",
   effects: { hidden: "隐藏", allow: "允许", ask: "询问", deny: "拒绝" },
   causes: {
     new_session: "新对话", model_switch: "换了模型", idle: "闲置过久", compaction: "旧消息已归纳", skill_switch: "换了技能", phase_switch: "换了阶段",
@@ -171,14 +173,14 @@ const zh: typeof en = {
     ended: "请从原来的入口重新打开本页。", fresh: "新的对话", attach: "添加文件", remove: "移除", you: "您",
     stopped: "已停止。", result: "结果", key: "您的 API 密钥", keyHow: "此网关需要密钥。密钥保留到您关闭此标签页。",
     enter: "继续", always: "始终", answer: "回答", agentSkill: "智能体和技能", auto: "自动", waits: "此调用等待您的决定：",
-    nothing: "请提问。适合问题的工具会随之而来。", large: "图片和 PDF，最多 8 个，共 12 MB。",
+    nothing: "请提问。适合问题的工具会随之而来。", gone: "已不再保存", large: "图片和 PDF，最多 8 个，共 12 MB。",
     settings: "设置", leave: "忘记密钥", empty: "（没有回答）", newer: "到最新消息",
     theirs: "此调用等待其他人的决定：", asked: "已询问：", comma: "、", withdraw: "撤回", asks: "请求批准：", somebody: "一位没有名字的人",
     nobody: "目前联系不到有权决定的人；管理员也可以决定。",
     over: "此处不再需要决定：已有人答复，或已过期。",
     refused: { busy: "连接过多，请稍后再试。", fast: "消息过多，请稍后再试。", bad: "该消息未被接受。", again: "暂时无法读取聊天，正在重试。" },
   },
-  firstKey: "在此之前，把它的密钥写入 etui.yaml 旁边的 .env，并重新启动 etui：", demoTools: "或者试用演示的工具", hide: "隐藏这些步骤", runsThere: "运行中", tokensLess: "节省的词元",
+  firstKey: "在此之前，把它的密钥写入 etui.yaml 旁边的 .env，并重新启动 etui：", demoTools: "或者试用演示的工具", hide: "隐藏这些步骤", tokensLess: "节省的词元",
   words: {
     read: "读取", write: "写入", destructive: "破坏性", waiting: "等待", parked: "已搁置", answered: "回复中", loaded: "已加载", enabled: "已启用", disabled: "已停用",
     removed: "已移除", trying: "正在连接", connected: "已连接", away: "无法连接", stopped: "已停止", viewer: "查看者", operator: "操作员", owner: "所有者",
@@ -187,7 +189,7 @@ const zh: typeof en = {
   },
   doorElsewhere: "在网关所在的机器上，下面的命令给出链接：", atProvider: "登录方式：", operatorsKey: "管理员的密钥",
   noWay: "此地址不提供登录。在网关所在的机器上，下面的命令给出链接：",
-  stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
+  stages: { catalog: "全部工具", enabled: "已开启", groups: "智能体的分组", visibility: "用户可见", policy: "调用规则", skill: "在工具集中", request: "请求允许", rank: "与问题相符", budget: "预算之内" },
 };
 
 export const catalogues = { en, zh };

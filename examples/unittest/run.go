@@ -429,7 +429,7 @@ func (w *workspace) only(skill string) (workflow.Workflow, error) {
 }
 
 // send begins the run or goes on with it, and shows its progress until it ends.
-func (a *agent) send(ctx context.Context, g *etui.Gateway, id, flow string, resume bool) (done turn.Done, err error) {
+func (a *agent) send(ctx context.Context, g *etui.Gateway, id, flow string, resume bool) (done turn.End, err error) {
 	// Without an idempotency key the turn stops when this program is interrupted. The run stays.
 	first := engine.Message{
 		Workflow: flow, Target: a.Target, Session: id,
@@ -449,7 +449,7 @@ func (a *agent) send(ctx context.Context, g *etui.Gateway, id, flow string, resu
 // number writes a number so that CEL's double() reads it.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func (a *agent) follow(ctx context.Context, g *etui.Gateway, m engine.Message) (done turn.Done, err error) {
+func (a *agent) follow(ctx context.Context, g *etui.Gateway, m engine.Message) (done turn.End, err error) {
 	for e, err := range g.Send(ctx, m) {
 		if err != nil {
 			return done, err
@@ -559,7 +559,7 @@ func oneLine(text string, n int) string {
 }
 
 // report gathers what a run gave.
-func (a *agent) report(job *work.Work, done turn.Done, id string) (*report.Report, error) {
+func (a *agent) report(job *work.Work, done turn.End, id string) (*report.Report, error) {
 	source, err := a.project.Read(a.Target)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ import (
 // guesses otherwise; an empty label says nothing. Sure is false if it has guessed, or replaced what
 // it could not read.
 func Decode(data []byte, label string) (text string, sure bool) {
-	label = strings.ToLower(strings.Trim(strings.TrimSpace(label), `"'`))
+	label = oldCodepage.ReplaceAllString(strings.ToLower(strings.Trim(strings.TrimSpace(label), `"'`)), "cp$1")
 	e, known := find(label)
 	switch text, ok := marked(data); {
 	case ok:
@@ -48,6 +48,9 @@ func Decode(data []byte, label string) (text string, sure bool) {
 			return text, true
 		}
 	}
+	if letters, ok := tables[label]; ok {
+		return table(data, letters), true
+	}
 	for _, guess := range guesses {
 		if text, ok := decode(guess.charset, data); ok && guess.fits(data, text) {
 			return text, false
@@ -59,6 +62,9 @@ func Decode(data []byte, label string) (text string, sure bool) {
 	text, _ = decode(e, data)
 	return text, false
 }
+
+// oldCodepage is a name of a charset of DOS, of which the usual one begins with cp.
+var oldCodepage = regexp.MustCompile(`^(?:x-)?(?:cs)?(?:ibm|dos|cp)-?0*(\d{3})$`)
 
 // DecodeHTML does the same for a page, which may say its charset itself.
 func DecodeHTML(data []byte, label string) (text string, sure bool) {
@@ -192,6 +198,10 @@ func find(label string) (e encoding.Encoding, known bool) {
 		return simplifiedchinese.GB18030, true // the newest of the family has all of it
 	case "cp932", "ms932", "windows-932", "x-sjis", "sjis":
 		return japanese.ShiftJIS, true
+	case "eucjp", "euc_jp", "eucjp-ms":
+		return japanese.EUCJP, true
+	case "cp858":
+		return charmap.CodePage858, true
 	case "cp949", "ms949", "windows-949", "ks_c_5601", "x-windows-949", "uhc":
 		return korean.EUCKR, true
 	case "cp950", "ms950", "windows-950", "big5-hkscs":

@@ -69,7 +69,7 @@ func (c *Console) Note(english string, args ...any) {
 
 // Confirm asks a question. Any answer but yes, and the end of the input, is an error.
 func (c *Console) Confirm(english string, args ...any) error {
-	fmt.Fprint(c.Err, c.Say(english, args...)+" [y/N] ")
+	fmt.Fprint(c.Err, c.Say(english, args...)+" "+c.Say("[y/N]")+" ")
 	answer, err := bufio.NewReader(c.In).ReadString('\n') // the end of the input is a no
 	if err != nil {
 		fmt.Fprintln(c.Err)

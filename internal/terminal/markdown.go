@@ -205,6 +205,7 @@ const (
 	faint  = "2"
 	italic = "3"
 	under  = "4"
+	struck = "9"
 )
 
 func (m *Markdown) style(code, text string) string {
@@ -214,10 +215,12 @@ func (m *Markdown) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[m"
 }
 
-// spans finds code, links, strong text and emphasis, in this order where they begin at
-// the same place.
+// spans finds code, links, strong words, the names of files that have stars, strong text and emphasis, in this
+// order where they begin at the same place.
 var spans = regexp.MustCompile("`+[^`]+`+" +
-	`|\[[^\[\]]+\]\([^()\s]+\)|\*\*[^\s*](?:[^*]*[^\s*])?\*\*|\*[^\s*](?:[^*]*[^\s*])?\*|\\[\\*_` + "`" + `\[\]#>|~-]`)
+	`|\[[^\[\]]+\]\([^()\s]+\)|\*\*[^\s*]+\*\*|~~[^~]+~~|` + glob + `|\*\*[^\s*](?:[^*]*[^\s*])?\*\*|\*[^\s*](?:[^*]*[^\s*])?\*|\\[\\*_` + "`" + `\[\]#>|~-]`)
+
+const glob = `(?:[\w.-]+/)*(?:\*{1,2}/[\w.*/-]*|\*\.[a-z0-9]+)`
 
 // inline styles the parts of a line.
 func (m *Markdown) inline(line string) string {
@@ -233,10 +236,14 @@ func (m *Markdown) inline(line string) string {
 				return m.style(under, address)
 			}
 			return text + " (" + m.style(under, address) + ")"
-		case strings.HasPrefix(s, "**"):
-			return m.style(bold, s[2:len(s)-2])
+		case strings.HasPrefix(s, "**") && strings.HasSuffix(s, "**"):
+			return m.style(bold, strip(s[2:len(s)-2]))
+		case s[0] == '~' && !m.plain:
+			return m.style(struck, s[2:len(s)-2])
+		case s[0] == '*' && s[len(s)-1] == '*':
+			return m.style(italic, s[1:len(s)-1])
 		}
-		return m.style(italic, s[1:len(s)-1])
+		return s
 	})
 }
 

@@ -32,7 +32,7 @@ func (r oneByOne) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, l
 
 // Agree asks a question, and reports whether the answer is yes. The end of the input is no.
 func (q *Questions) Agree(ctx context.Context, question string) bool {
-	fmt.Fprint(q.console.Err, question+" [y/N] ")
+	fmt.Fprint(q.console.Err, question+" "+q.console.Say("[y/N]")+" ")
 	line, _ := q.read(ctx) // the end of the input is no
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes" || answer == "是"

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -60,6 +62,9 @@ func Sets(paths []string) ([]string, error) {
 			continue
 		}
 		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no folder %s; name one with tools.jsonl and queries.jsonl", dir)
+		}
 		if err != nil {
 			return nil, err
 		}

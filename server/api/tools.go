@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/live"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
@@ -38,6 +39,8 @@ type Tool struct {
 	Shadowed bool `json:"shadowed,omitempty"`
 	// Disabled is what of tools.disabled in the configuration switches the tool off.
 	Disabled []string `json:"disabled,omitempty"`
+	// Calls are the latest ones that ended in this process, the oldest first, for operators who ask by name.
+	Calls []live.Call `json:"calls,omitempty"`
 }
 
 func describe(e *catalog.Entry) Tool {
@@ -79,6 +82,9 @@ func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
 		}
 		t := describe(e)
 		t.Disabled = off[e]
+		if seen == nil && q.Get("name") != "" {
+			t.Calls = a.engine.Calls(t.Name)
+		}
 		t.Description = cmp.Or(t.Translations[wire.LanguageOf(w)], t.Description)
 		if brief {
 			t.Translations, t.Examples, t.Parameters = nil, nil, nil

@@ -20,12 +20,14 @@ type Question struct {
 	// Configuration is the text of another configuration, whose rules count in place of those in
 	// effect. Only operators may give one.
 	Configuration string `json:"configuration,omitempty"`
+	// Judge asks which of all tools that the sender may see the policy would refuse, not only of those sent.
+	Judge bool `json:"judge,omitempty"`
 }
 
 // Answer is what a message would get.
 type Answer struct {
 	selection.Explanation
-	// Refused are the tools among what is sent whose call the policy would refuse.
+	// Refused are the tools among what is sent whose call the policy would refuse, or leave to a person.
 	Refused []turn.Judgement `json:"refused,omitempty"`
 }
 
@@ -36,7 +38,7 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	sel, refused, err := a.inspector.Explain(r.Context(), m)
+	sel, refused, err := a.inspector.Explain(r.Context(), m, q.Judge)
 	if err != nil {
 		wire.Fail(w, err)
 		return

@@ -198,7 +198,7 @@ func (a *App) open(ctx context.Context) error {
 		Eraser:  a.eraser,
 		Console: elsewhere(c.API.Console),
 		File: &console.File{Path: a.Workspace.File, Read: config.Read, Write: a.reloader.write,
-			Check: a.reloader.check, Switch: a.reloader.switched},
+			Check: a.reloader.check, Switch: a.reloader.switched, Schema: config.Schema()},
 		Preview: a.reloader.preview,
 		Key:     string(c.API.Key), Local: settings.urls.Key, Keys: a.state.Keys, Hosts: c.API.Names(),
 		Origins: c.API.Origins, Tokens: tokens(c.API), Embeddings: vectors(c.Embeddings),

@@ -43,7 +43,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		"irc":        {"url", "nick", "account", "token", "secret", "rooms"},
 		"email":      {"url", "smtp", "address", "account", "token", "authserv_id", "unproven"},
 		"slack":      {"token", "app_token", "user_token", "secret", "url", "workflows"},
-		"web":        {"secret", "guests", "origins", "page", "calls"},
+		"web":        {"secret", "guests", "origins", "page", "calls", "agents"},
 		"discord":    {"token", "url"},
 		"matrix":     {"token", "url"},
 		"mattermost": {"token", "url"},
@@ -87,7 +87,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	case "web":
 		return webchat.New(webchat.Config{
 			Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Page: c.Page,
-			Calls: c.Calls, Records: a.state.Store, Log: log,
+			Calls: c.Calls, Agents: c.Agents, Records: a.state.Store, Log: log,
 		})
 	case "discord":
 		return discord.New(discord.Config{Token: string(c.Token), URL: c.URL, Client: web, Log: log})
@@ -125,8 +125,8 @@ func only(c config.Channel, keys ...string) error {
 		"corp":    c.Corp != "", "app": c.App != 0, "bot": c.Bot != "", "app_id": c.AppID != "",
 		"region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0,
 		"workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0, "page": c.Page,
-		"calls": c.Calls != "",
-		"smtp":  c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
+		"calls": c.Calls != "", "agents": len(c.Agents) > 0,
+		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && !slices.Contains(keys, key) {

@@ -500,6 +500,7 @@ type Channel struct {
 	Guests    bool         `yaml:"guests" help:"web: let people in without a token."`
 	Origins   []string     `yaml:"origins" help:"web: the sites whose pages may connect, and frame the ready page, as in https://shop.example.com. Default: none."`
 	Calls     string       `yaml:"calls" enum:"people,all,none" help:"web: who is shown the calls of tools, with their arguments and results: people with a token, guests too (all), or nobody. Default: people."`
+	Agents    []string     `yaml:"agents" help:"web: the agents among which people choose. Default: they do not, and the bindings decide."`
 	Page      bool         `yaml:"page" help:"web: serve a ready chat page to browsers, at /channels/NAME."`
 	Account   string       `yaml:"account" help:"The account to log in to. Default: irc: the nick; email: the address."`
 	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`

@@ -382,16 +382,21 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 		if ch.PerMinute < 1 {
 			r.fail(find(root, "channels", i, "per_minute"), "channel %s: per_minute must be at least 1", ch.Name)
 		}
-		for j, b := range ch.Bindings {
-			known := slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Name == b.Agent })
-			if b.Agent != "" && !known && (len(c.Agents) > 0 || b.Agent != "main") {
-				agents := []string{}
-				for _, a := range c.Agents {
-					agents = append(agents, a.Name)
-				}
-				r.fail(find(root, "channels", i, "bindings", j), "channel %s: there is no agent %q%s", ch.Name, b.Agent,
-					nearest.Hint(b.Agent, slices.Values(agents)))
+		agents := []string{}
+		for _, a := range c.Agents {
+			agents = append(agents, a.Name)
+		}
+		knows := func(name, list string, j int) {
+			if name != "" && !slices.Contains(agents, name) && (len(agents) > 0 || name != "main") {
+				r.fail(find(root, "channels", i, list, j), "channel %s: there is no agent %q%s", ch.Name, name,
+					nearest.Hint(name, slices.Values(agents)))
 			}
+		}
+		for j, name := range ch.Agents {
+			knows(name, "agents", j)
+		}
+		for j, b := range ch.Bindings {
+			knows(b.Agent, "bindings", j)
 		}
 	}
 }

@@ -50,7 +50,7 @@ const harmless = `log.level secrets api.key api.hosts api.audience api.claim api
 	tools.disabled tools.search.perplexity tools.search.brave tools.mode
 	selection.mode selection.pinned recommend.mode recommend.model embeddings.model embeddings.api_key embeddings.query_prefix embeddings.passage_prefix embeddings.dimensions
 	enrich.mode enrich.model enrich.languages usage.share transcription.model transcription.api_key
-	channels.name channels.token channels.app_token channels.user_token channels.secret channels.key channels.corp channels.bot channels.app_id channels.region channels.nick channels.origins channels.calls channels.account
+	channels.name channels.token channels.app_token channels.user_token channels.secret channels.key channels.corp channels.bot channels.app_id channels.region channels.nick channels.origins channels.calls channels.agents channels.account
 	channels.rooms channels.address channels.authserv_id channels.workflows channels.allow channels.groups channels.overhear channels.language channels.refusal channels.bindings.*
 	heartbeat.agent heartbeat.user sessions.scope sessions.summary_model`
 

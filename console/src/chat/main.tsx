@@ -68,15 +68,15 @@ function Page({ turn }: { turn: () => void }) {
                     </select>
                   </label>
                 )}
-                <label>{t.skill}
+                {talk.enter && <label>{t.skill}
                   <select value={s.skill} onChange={(e) => talk.choose!(s.agent, e.target.value)}>
                     <option value="">{c.auto}</option>
                     {s.skills.map((k) => <option key={k.name} value={k.name} title={k.title}>{k.name}</option>)}
                   </select>
-                </label>
+                </label>}
               </>
             )}
-            {!talk.choose && ["/skill", "/why", "/help"].map((command) => <button key={command} className="mono" onClick={() => talk.say(command, [])}>{command}</button>)}
+            {!talk.enter && ["/skill", "/help"].map((command) => <button key={command} className="mono" onClick={() => talk.say(command, [])}>{command}</button>)}
             <button onClick={turn} lang={t.language === "中文" ? "zh" : "en"}>{t.language}</button>
             <button onClick={dark}>{t.theme}</button>
             {talk.enter && remember.get("key") && <button onClick={() => talk.enter!("")}>{c.leave}</button>}
@@ -89,7 +89,7 @@ function Page({ turn }: { turn: () => void }) {
         {s.note === "key" ? <KeyForm error={s.error} /> : (
           <div role="log" aria-live="polite" aria-busy={s.works}>
             {s.items.length + s.others.length === 0 && <p className="soft empty">{c.nothing}</p>}
-            {s.items.map((item, i) => <Said key={item.id} item={item} talk={talk} newest={i === s.items.length - 1 && !s.items.findLast((x) => x.from === "you")?.text.match(/^\/(why|help|skill)/)} />)}
+            {s.items.map((item) => <Said key={item.id} item={item} talk={talk} />)}
             {s.others.map((o) => <Asked key={o.id} about={o} decide={(approved) => talk.decide!(o, approved)} />)}
           </div>
         )}

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import type { Schemas } from "../api";
 import { useTexts } from "../texts";
 import { Text } from "../views/markdown";
@@ -8,7 +8,7 @@ import type { Call, Item, Other, Said as Answer, Talk } from "./talk";
 const Why = lazy(() => import("../views/why").then((m) => ({ default: m.Why })));
 
 // Said shows one message: of the agent with its calls, what waits for the person, and why it got its tools.
-export function Said({ item, talk, newest }: { item: Item; talk: Talk; newest: boolean }) {
+export function Said({ item, talk }: { item: Item; talk: Talk }) {
   const t = useTexts();
   const c = t.chat_;
   if (item.from === "you") {
@@ -20,7 +20,7 @@ export function Said({ item, talk, newest }: { item: Item; talk: Talk; newest: b
       </article>
     );
   }
-  const empty = !item.works && !item.text && !item.failed && !item.awaits?.length && !item.calls?.length;
+  const empty = !item.works && !item.text && !item.failed && !item.awaits?.length && !item.calls?.length && !item.file;
   return (
     <article className="agent">
       <h2 className="sr">{t.agent}</h2>
@@ -31,11 +31,10 @@ export function Said({ item, talk, newest }: { item: Item; talk: Talk; newest: b
       {empty && <p className="soft">{c.empty}</p>}
       {item.failed && <p role="alert" className="bad">{item.failed}</p>}
       {item.note === "stopped" && <p className="soft">{c.stopped}</p>}
-      {item.files?.map((f, i) => <p key={i} className="soft">{straight(f.name)}</p>)}
+      {item.file && <Given item={item} talk={talk} />}
       {item.awaits?.map((a) => <Waiting key={a.id ?? a.call} about={a} decide={(said) => talk.answer?.(item, a, said)} />)}
-      {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [])} />}
-      {newest && !talk.why && item.text && !talk.state.works && <p><button className="soft" onClick={() => talk.say("/why", [])}>{t.why}</button></p>}
-      {talk.why && !!item.number && !item.works && <WhyLine why={() => talk.why!(item)} />}
+      {item.buttons && <Choices buttons={item.buttons} say={(text) => talk.say(text, [], item.agent)} />}
+      {talk.why && !!item.number && !item.works && (item.text || item.calls) && <WhyLine why={() => talk.why!(item)} />}
     </article>
   );
 }
@@ -68,21 +67,47 @@ function CallLine({ call, works }: { call: Call; works: boolean }) {
 // drawn are the pictures that a page shows; every other file is only downloaded.
 const drawn = /^image\/(png|jpeg|gif|webp)$/;
 
+// save lets the person keep a file.
+function save(name: string, type: string | undefined, data: BlobPart) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([data], { type: drawn.test(type ?? "") ? type : "application/octet-stream" }));
+  link.download = straight(name);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// Given is a file that the agent sends. Pictures are shown; others are loaded by who wants them.
+function Given({ item, talk }: { item: Item; talk: Talk }) {
+  const t = useTexts();
+  const file = item.file!;
+  const [url, setURL] = useState("");
+  const [gone, setGone] = useState(false);
+  const picture = drawn.test(file.media_type ?? "");
+  useEffect(() => {
+    if (!picture) return;
+    let left = false;
+    const read = new FileReader(); // the page's policy lets data: in, which needs no revoking
+    read.onload = () => left || setURL(read.result as string);
+    talk.load!(item).then((b) => read.readAsDataURL(b), () => left || setGone(true));
+    return () => { left = true; };
+  }, [item.id, picture, talk]);
+  const keep = () => talk.load!(item).then((b) => save(file.name, file.media_type, b), () => setGone(true));
+  return (
+    <figure>
+      {url && <img className="picture" alt={straight(file.name)} src={url} />}
+      {gone ? <span className="soft">{straight(file.name)} · {t.chat_.gone}</span> : <button onClick={() => void keep()}>↓ {straight(file.name)}</button>}
+    </figure>
+  );
+}
+
 // Made shows the files that calls gave.
 function Made({ files }: { files: Schemas["ChatFile"][] }) {
-  const save = (f: Schemas["ChatFile"]) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([Uint8Array.from(atob(f.data!), (c) => c.charCodeAt(0))], { type: drawn.test(f.media_type ?? "") ? f.media_type : "application/octet-stream" }));
-    link.download = straight(f.name);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  };
   return (
     <>
       {files.map((f, i) => (
         <figure key={i}>
           {f.data && drawn.test(f.media_type ?? "") && <img className="picture" alt={f.name} src={`data:${f.media_type};base64,${f.data}`} />}
-          {f.data ? <button onClick={() => save(f)}>↓ {straight(f.name)}</button> : <span className="soft">{straight(f.name)}</span>}
+          {f.data ? <button onClick={() => save(f.name, f.media_type, Uint8Array.from(atob(f.data!), (c) => c.charCodeAt(0)))}>↓ {straight(f.name)}</button> : <span className="soft">{straight(f.name)}</span>}
         </figure>
       ))}
     </>

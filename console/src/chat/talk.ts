@@ -23,6 +23,11 @@ export type Item = {
   works?: boolean;
   // turns is how many turns began with this one, counted from the newest; 0 means that nothing tells why.
   number?: number;
+  // asks and agent are what a channel's answer belongs to: the person's message, and whom it was for.
+  asks?: string;
+  agent?: string;
+  // file is one that the agent sends; its bytes come by Talk.load.
+  file?: { name: string; media_type?: string; size: number };
 };
 
 // State is everything that the page shows.
@@ -66,7 +71,8 @@ export abstract class Talk {
   }
 
   abstract start(): void;
-  abstract say(text: string, files: File[]): void;
+  // say says something, to the agent that is chosen unless another is named.
+  abstract say(text: string, files: File[], agent?: string): void;
   abstract stop(): void;
   // fresh begins a new conversation.
   abstract fresh(): void;
@@ -76,6 +82,8 @@ export abstract class Talk {
   decide?(about: Other, approved: boolean): void;
   // choose is for what comes next.
   choose?(agent: string, skill: string): void;
+  // load gives the bytes of an item's file.
+  load?(item: Item): Promise<Blob>;
   // why says what an answer's message got.
   why?(item: Item): Promise<Schemas["SelectionCompact"] | undefined>;
   // enter takes an API key; empty forgets it.

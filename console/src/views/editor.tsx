@@ -10,6 +10,7 @@ import { answer, api, Refused, type Schemas } from "../api";
 import { Failure, Loaded } from "../parts";
 import { useTexts } from "../texts";
 import { examples, placed } from "./examples";
+import { keys } from "./keys";
 import { Preview } from "./preview";
 
 // colours can be read on a dark ground as well, which CodeMirror's own cannot.
@@ -62,9 +63,9 @@ function Text({ text, label, again, done, example }: { text: Schemas["ConsoleTex
       state: EditorState.create({
         doc: text.text,
         extensions: [
-          basicSetup, yaml(), syntaxHighlighting(colours), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
+          basicSetup, keys(() => fetch("/console/schema.json").then((r) => r.json())), yaml(), syntaxHighlighting(colours), linter(check, { delay: 600 }), lintGutter(), EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label }),
-          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" }, ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--ground)" }, ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)" } }, { dark }),
+          EditorView.theme({ "&": { fontSize: "14px", maxHeight: "65vh" }, ".cm-scroller": { overflow: "auto" }, ".cm-hint": { maxWidth: "32em", padding: "4px 8px", whiteSpace: "pre-line" }, ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--ground)" }, ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)" } }, { dark }),
         ],
       }),
     });

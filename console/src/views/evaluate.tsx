@@ -70,7 +70,7 @@ function Add({ miss: m }: { miss: Schemas["EvalMiss"] }) {
   const t = useTexts();
   const change = useMutation({ mutationFn: (save: boolean) => answer(api.POST("/admin/ranking/examples", { body: { tool: m.tool, example: m.text, save } })) });
   const x = change.data;
-  const parsed = (line: string) => (line ? JSON.parse(line) : undefined) as unknown;
+  const parsed = (line: string) => (line ? JSON.parse(line, (_, value: unknown) => value ?? undefined) : undefined) as unknown;
   return (
     <>
       {!x?.saved && <button disabled={change.isPending} onClick={() => change.mutate(!!x)}>{x ? t.write : t.addExample}</button>}

@@ -34,10 +34,12 @@ function Latest({ every }: { every: number }) {
   );
 }
 
-// Running shows the turns that run in the process that answers: what they did so far, with a stop for each.
-function Running({ turns }: { turns: Schemas["LiveTurn"][] }) {
+// Running shows the turns that run: what those in the process that answers did so far, and of others which process
+// has them, which alone knows their tools and tokens. Each has a stop.
+function Running({ turns: here, others }: { turns: Schemas["LiveTurn"][]; others: Schemas["InboxItem"][] }) {
   const t = useTexts();
   const time = useTime();
+  const turns = [...here.map((x) => ({ ...x, process: "" })), ...others.map((i) => ({ item: i.id, session: i.session, agent: i.agent ?? "", user: i.user, channel: i.channel, began: i.accepted, process: i.process ?? "", calls: 0, tools: [] as string[], running: "", input: 0, output: 0 }))];
   if (!turns.length) return null;
   return (
     <Card title={<>{t.running} ({turns.length})</>}>
@@ -46,9 +48,9 @@ function Running({ turns }: { turns: Schemas["LiveTurn"][] }) {
         { id: "channel", header: t.channel, accessorFn: (x) => x.channel ?? "", meta: "hide" },
         { id: "agent", header: t.agent, accessorKey: "agent", meta: "hide" },
         { id: "tools", header: t.tools, accessorKey: "calls", meta: "whole", cell: ({ row: { original: x } }) => (
-          <>{x.calls > (x.tools?.length ?? 0) && "… "}{x.tools?.map((name, i, all) => <span key={i}>{i > 0 && ", "}{name === x.running && i === all.lastIndexOf(name) ? <Badge kind="good">{name}</Badge> : <Names of={[name]} />}</span>)}</>
+          x.process ? <span className="soft">{t.elsewhere} {x.process}. {t.onlyThere}</span> : <>{x.calls > (x.tools?.length ?? 0) && "… "}{x.tools?.map((name, i, all) => <span key={i}>{i > 0 && ", "}{name === x.running && i === all.lastIndexOf(name) ? <Badge kind="good">{name}</Badge> : <Names of={[name]} />}</span>)}</>
         ) },
-        { id: "tokens", header: t.tokensInOut, accessorKey: "input", meta: "number", cell: ({ row: { original: x } }) => `${x.input} / ${x.output}` },
+        { id: "tokens", header: t.tokensInOut, accessorKey: "input", meta: "number", cell: ({ row: { original: x } }) => (x.process ? "–" : `${x.input} / ${x.output}`) },
         { id: "began", header: t.time, accessorKey: "began", meta: "when hide", cell: ({ row }) => time(row.original.began) },
         { id: "stop", header: "", enableSorting: false, cell: ({ row: { original: x } }) => x.item ? <Act label={t.stop} act={() => answer(api.POST("/admin/sessions/{key}/stop", { params: { path: { key: x.session } }, body: {} }))} /> : null },
       ]} />
@@ -85,9 +87,10 @@ export function Live() {
   const sessions = useQuery({ queryKey: ["sessions", "latest"], queryFn: () => answer(api.GET("/admin/sessions", { params: { query: { limit: "12" } } })), refetchInterval: every });
   const channels = useQuery({ queryKey: ["channels"], queryFn: () => answer(api.GET("/admin/channels")), refetchInterval: every });
   const here = new Set(running.data?.map((r) => r.item));
-  const waits = (inbox.data ?? []).filter((i) => !here.has(i.id));
+  const all = (inbox.data ?? []).filter((i) => !here.has(i.id));
   // Turns of a session run one after the other: of those that another process has, its first one runs.
-  const runs = (i: Schemas["InboxItem"]) => !!i.process && i.state === "waiting" && !waits.some((o) => o.session === i.session && o.state === "waiting" && o.id < i.id);
+  const runs = (i: Schemas["InboxItem"]) => !!i.process && i.state === "waiting" && !all.some((o) => o.session === i.session && o.state === "waiting" && o.id < i.id);
+  const others = all.filter(runs), waits = all.filter((i) => !runs(i));
   return (
     <Page title={t.live}>
       <Loaded query={status}>
@@ -97,8 +100,8 @@ export function Live() {
             <div className="card figures">
               <Figure value={s.tools} label={t.tools} />
               <Figure value={s.agents?.length ?? 0} label={t.agents} />
-              <Figure value={here.size + waits.filter(runs).length} label={t.running} />
-              <Figure value={waits.filter((i) => !runs(i)).length} label={t.inbox} />
+              <Figure value={here.size + others.length} label={t.running} />
+              <Figure value={waits.length} label={t.inbox} />
             </div>
             {(s.refused?.length ?? 0) > 0 && <p role="alert" className="card bad">{t.refusing} {s.refused?.map((r) => `${r.cause} (${r.error})`).join(", ")}</p>}
             {s.configuration?.error && <p role="alert" className="card bad">{s.configuration.file}: {s.configuration.error}</p>}
@@ -136,14 +139,14 @@ export function Live() {
           </>
         )}
       </Loaded>
-      <Running turns={running.data ?? []} />
+      <Running turns={running.data ?? []} others={others} />
       <Waiting />
       <Latest every={every} />
       {waits.length > 0 && (
         <Card title={t.inbox}>
           {waits.slice(0, shown).map((i) => (
             <div key={i.id} className="said user">
-              <p>{i.text} <span className="soft">{[i.user, /^agent:([^:]+)/.exec(i.session)?.[1], time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`, i.process && `${t.elsewhere} ${i.process}`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : runs(i) ? "good" : "soft"}>{runs(i) ? t.runsThere : word(i.state)}</Badge> {i.reason}</p>
+              <p>{i.text} <span className="soft">{[i.user, i.channel, i.agent, time(i.accepted), i.state === "waiting" && `${Math.max(0, (Date.now() - Date.parse(i.accepted)) / 1000).toFixed(0)} s`, i.process && `${t.elsewhere} ${i.process}`].filter(Boolean).join(" · ")}</span> <Badge kind={i.state === "parked" ? "bad" : "soft"}>{word(i.state)}</Badge> {i.reason}</p>
               <div className="row">
                 {i.state === "parked" ? (
                   <>

@@ -16,6 +16,7 @@ const markdown = new Marked({
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), // nobody can tick it
   },
   tokenizer: {
+    def: (source) => (/^ {0,3}\[\^/.test(source) ? undefined : false), // a footnote is a text, and no address of a link
     escape: (source) => (/^\\[()[\]]/.test(source) ? { type: "escape", raw: source.slice(0, 2), text: source.slice(0, 2) } : false), // a formula
     url(source) {
       const address = /^https?:\/\/[^\s<>"'`\u3000-\u303f\uff00-\uffef]+/.exec(source)?.[0];

@@ -17,7 +17,7 @@ export function Rules() {
   const list = (rules: Schemas["RulesStatus"][] | null, label: string) => (
     <Rows rows={rules ?? []} label={label} columns={[
       { id: "rule", header: t.rule, accessorKey: "rule" },
-      { id: "what", header: t.tools, accessorFn: (r) => (["allow", "ask", "deny"] as const).flatMap((k) => (r[k]?.length ? [`${k} ${r[k]?.join(", ")}`] : [])).join("; ") },
+      { id: "what", header: t.tools, accessorFn: (r) => (["allow", "ask", "deny"] as const).flatMap((k) => (r[k]?.length ? [`${t.effects[k]} ${r[k]?.join(", ")}`] : [])).join("; ") },
       { id: "when", header: t.when, accessorFn: (r) => r.when ?? "", cell: ({ row }) => <code>{row.original.when}</code> },
       { id: "reason", header: t.reason, accessorFn: (r) => r.reason ?? "", meta: "hide" },
       { id: "failures", header: t.failures, accessorKey: "failures", meta: "number hide" },
@@ -41,7 +41,7 @@ export function Rules() {
   );
 }
 
-type Cell = { usable: boolean; reason: string; stage: string };
+type Cell = { kind: "good" | "warn" | "bad"; says: string; reason: string };
 
 // hiding are the stages at which a tool is kept from a caller whatever the question is.
 const hiding = new Set(["enabled", "groups", "visibility", "skill", "request"]);
@@ -54,18 +54,28 @@ function Matrix() {
   const found = useQueries({
     queries: callers.map((as) => ({
       queryKey: ["matrix", as],
-      queryFn: () => answer(api.POST("/api/select", { body: { text: "?", ...callerOf(as) } as Schemas["Question"] })),
+      queryFn: () => answer(api.POST("/api/select", { body: { text: "?", judge: true, ...callerOf(as) } as Schemas["Question"] })),
     })),
   });
   const names = [...new Set(found.flatMap((f) => f.data?.tools?.map((v) => v.tool) ?? []))].sort();
-  const cells = found.map((f) => new Map(f.data?.tools?.map((v): [string, Cell] => [v.tool, { usable: !hiding.has(v.stage), reason: v.reason, stage: v.stage }])));
+  // The visibility decides first, and of what is seen the policy.
+  const cells = found.map((f) => {
+    const judged = new Map(f.data?.refused?.map((j) => [j.tool, j]));
+    return new Map(f.data?.tools?.map((v): [string, Cell] => {
+      if (hiding.has(v.stage)) return [v.tool, { kind: "bad", says: t.effects.hidden, reason: v.reason }];
+      const j = judged.get(v.tool);
+      if (!j) return [v.tool, { kind: "good", says: t.effects.allow, reason: "" }];
+      const reason = [j.rule && `${t.rule} ${j.rule}`, j.reason].filter(Boolean).join(": ") + (j.depends ? ` (${t.depends})` : "");
+      return [v.tool, { kind: j.effect === "ask" ? "warn" : "bad", says: t.effects[j.effect] ?? j.effect, reason }];
+    }));
+  });
   const columns: ColumnDef<string>[] = [
     { id: "tool", header: t.tool, accessorFn: (name) => name, cell: ({ row }) => <span className="mono">{row.original}</span> },
     ...callers.map((as, i): ColumnDef<string> => ({
-      id: "caller" + i, header: as || "–", accessorFn: (name) => cells[i].get(name)?.reason ?? "",
+      id: "caller" + i, header: as || "–", accessorFn: (name) => [cells[i].get(name)?.says, cells[i].get(name)?.reason].join(" "),
       cell: ({ row }) => {
         const cell = cells[i].get(row.original);
-        return cell && <><Badge kind={cell.usable ? "good" : "bad"}>{cell.usable ? t.allowed : t.refused}</Badge> {!cell.usable && <span className="soft">{cell.reason}</span>}</>;
+        return cell && <><Badge kind={cell.kind}>{cell.says}</Badge> <span className="soft">{cell.reason}</span></>;
       },
     })),
   ];

@@ -124,7 +124,9 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
   const t = useTexts();
   const asked = useQuery({ queryKey: ["use", tool.name], queryFn: () => answer(api.GET("/admin/audit", { params: { query: { tool: tool.name, limit: "1000" } } })) });
   const calls = useQuery({ queryKey: ["calls"], queryFn: () => answer(api.GET("/admin/calls", { params: { query: { limit: "1000" } } })) });
-  const own = (calls.data ?? []).filter((c) => c.tool === tool.name || (!c.tool && c.skill === tool.name));
+  const kept = (calls.data ?? []).filter((c) => c.tool === tool.name || (!c.tool && c.skill === tool.name));
+  // Those of etui's own tools are in the memory of the process only.
+  const own = kept.length ? kept : (tool.calls ?? []).map((c) => ({ ...c, outcome: c.failed ? "failed" : "ok" }));
   const took = own.map((c) => c.took_ms).sort((x, y) => x - y);
   const failed = own.filter((c) => c.outcome !== "ok").length;
   return (
@@ -134,6 +136,7 @@ function Use({ tool }: { tool: Schemas["Tool"] }) {
       </Loaded>
       {own.length > 0 && (
         <>
+          {!kept.length && <p className="soft">{t.callsSince}</p>}
           <div className="figures">
             <Figure value={own.length} label={t.calls} />
             <Figure value={failed} label={t.failures} />
@@ -196,8 +199,8 @@ function Judge({ tool }: { tool: Schemas["Tool"] }) {
       {judged.error && <Failure error={judged.error} />}
       {judged.data && (
         <p role="status">
-          <Badge kind={judged.data.effect === "allow" ? "good" : judged.data.effect === "deny" ? "bad" : "warn"}>{judged.data.effect}</Badge> {judged.data.reason}
-          {judged.data.rule && <> · {t.rule} <b>{judged.data.rule}</b></>} <span className="soft">{judged.data.stage}</span>
+          <Badge kind={judged.data.effect === "allow" ? "good" : judged.data.effect === "deny" ? "bad" : "warn"}>{t.effects[judged.data.effect] ?? judged.data.effect}</Badge> {judged.data.reason}
+          {judged.data.rule && <> · {t.rule} <b>{judged.data.rule}</b></>} <span className="soft">{t.stages[judged.data.stage ?? ""] ?? judged.data.stage}</span>
         </p>
       )}
     </form>

@@ -20,9 +20,9 @@ export function Waiting({ always = false }: { always?: boolean }) {
               {!waiting?.length && <p className="soft">{t.nothing}</p>}
               {waiting?.map((a) => (
                 <div key={a.id ?? a.call} className="said tool">
-                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.name && `${straight(a.name)} · `}{a.user} · {a.session} · {t.until} {time(a.until)}</span></p>
+                  <p className="row"><b>{a.tool}</b> <Risk of={a.risk} /> <span className="soft">{a.name && `${straight(a.name)} · `}{[a.user, a.session, time(a.until) && `${t.until} ${time(a.until)}`].filter(Boolean).join(" · ")}</span></p>
                   {a.question && <p>{straight(a.question)}</p>}
-                  {a.arguments && <pre>{straight(a.arguments)}</pre>}
+                  {a.arguments && a.arguments !== "{}" && <pre>{straight(a.arguments)}</pre>}
                   {a.question && <Answer choices={a.choices ?? []} say={(said) => answer(api.POST("/admin/approvals/{id}", { params: { path: { id: a.id ?? a.call } }, body: { answer: said } }))} />}
                   {!a.question && (
                     <p className="row">
@@ -56,9 +56,9 @@ function Answer({ choices, say }: { choices: string[]; say: (said: string) => Pr
   const [text, setText] = useState("");
   if (choices.length) return <p className="row">{choices.map((choice) => <Act key={choice} label={straight(choice)} act={() => say(choice)} />)}</p>;
   return (
-    <p className="row">
+    <form className="row" onSubmit={(e) => e.preventDefault()}>
       <input aria-label={t.chat_.answer} value={text} onChange={(e) => setText(e.target.value)} />
-      <Act first label={t.chat_.answer} act={() => say(text)} />
-    </p>
+      <Act first label={t.chat_.answer} off={!text.trim()} act={() => say(text)} />
+    </form>
   );
 }

@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ColumnDef } from "@tanstack/react-table";
-import { useId, useState } from "react";
+import { useContext, useEffect, useId, useRef, useState } from "react";
 import { answer, api, type Schemas } from "../api";
 import { Badge, Card, Failure, Figure, Page, Rows } from "../parts";
-import { useTexts, useWord } from "../texts";
+import { LanguageContext, useTexts, useWord } from "../texts";
 import { Funnel } from "./funnel";
 
 type Caller = { as: string; roles: string; channel: string; chat: string; agent: string; skill: string; strategy: string; mode: string; limit: string; budget: string };
@@ -26,6 +26,13 @@ export function WhatIf() {
   const [callers, setCallers] = useState<Caller[]>([nobody]);
   const [rules, setRules] = useState<string>();
   const found = useMutation({ mutationFn: () => Promise.all(callers.map((c, i) => ask(text, c, i ? rules : undefined))) });
+  const { data, mutate } = found;
+  const language = useContext(LanguageContext);
+  const asked = useRef(language);
+  useEffect(() => {
+    if (asked.current !== language && data) mutate(); // the answer is in the language of the question
+    asked.current = language;
+  }, [language, data, mutate]);
   const file = useMutation({ mutationFn: () => answer(api.GET("/admin/configuration")), onSuccess: (f) => setRules(f.text) });
   const other = (on: boolean) => {
     if (on) file.mutate();

@@ -9,7 +9,7 @@ import (
 )
 
 func TestNoGloss(t *testing.T) {
-	if stems, ok := lexicon.English("沙发"); ok || lexicon.Simplified('護') != '護' {
+	if stems, ok := lexicon.English("沙发"); ok || lexicon.Simplify('護') != '護' {
 		t.Errorf("%q, %v", stems, ok)
 	}
 }

@@ -219,10 +219,18 @@ await page.reload();
 await page.waitForSelector("text=Sent for the guest.");
 await accessible(page, "the chat of a guest");
 if (await page.locator(".call").count()) wrong("a guest reads calls");
-await page.click("text=Why these tools?");
-await page.waitForSelector("article.you:has-text('/why')");
-await page.waitForSelector("article.you:has-text('/why') + article.agent:has-text('report')");
-if (await page.locator("text=Why these tools?").count()) wrong("reasons have reasons");
+// Each answer says why, also older ones, as what was asked then; commands do not.
+for (const answer of ["Hello guest", "Sent for the guest."]) {
+  const why = page.locator(`article.agent:has-text('${answer}') .why`);
+  await why.locator("summary").click();
+  await why.locator(".funnel").waitFor();
+}
+await accessible(page, "the reasons of a channel's answers");
+await page.click("text=Settings");
+if (await page.locator("label:has-text('Agent')").count()) wrong("a channel without agents offers a choice");
+await page.click("text=/help");
+await page.waitForSelector("article.agent:has-text('/whoami')");
+if (await last(page).locator(".why").count()) wrong("a command has reasons");
 if (shots) await page.screenshot({ path: shots + "/chat-channel.png" });
 await page.context().close();
 
@@ -271,6 +279,36 @@ await page.goto("about:blank");
 await page.goto(`${closed}/channels/talk#token=x`);
 await page.waitForSelector("text=Open this page anew");
 if (/token/.test(await page.locator("[role=status]").textContent())) wrong("people read what is for programs");
+await page.context().close();
+
+// Another agent, which the channel offers: it sends a picture and files, and a button belongs to who asked. All
+// is there again after a reload, and the choice, too.
+page = await visit(`${open}/channels/choice#token=${token}`);
+await page.click("text=Settings");
+await page.selectOption("label:has-text('Agent') select", "second");
+await page.focus("textarea");
+await say(page, "Draw for me");
+await page.waitForSelector("text=Drawn by the second.");
+await page.waitForSelector("figure img[alt='pixel.png']");
+for (const again of [false, true]) {
+  if (again) await page.reload();
+  await page.waitForFunction(() => document.querySelector("figure img[alt='pixel.png']")?.naturalWidth > 0);
+  const [kept] = await Promise.all([page.waitForEvent("download"), page.click("text=↓ page.html")]);
+  if (kept.suggestedFilename() !== "page.html" || !readFileSync(await kept.path(), "utf8").includes("script")) wrong("a file of the agent cannot be saved");
+  if (/[\u202a-\u202e]/.test(await page.locator("[role=log]").textContent())) wrong("the name of a file turns others around");
+  if (!(await page.locator("header > span").textContent()).includes("second")) wrong("the choice is forgotten");
+}
+await page.locator("article.agent:has-text('Drawn') .why summary").click();
+await page.waitForSelector(".why .funnel");
+await accessible(page, "files and reasons in a channel");
+if (shots) await page.screenshot({ path: shots + "/chat-channel-files.png", fullPage: true });
+await say(page, "Send the weekly report");
+await page.waitForSelector("article.agent .row button");
+await page.click("text=Settings");
+await page.selectOption("label:has-text('Agent') select", "");
+await page.focus("textarea");
+await page.click("article.agent .row button >> nth=0");
+await page.waitForSelector("text=Sent by the second.");
 await page.context().close();
 
 // Guests read them where the channel says so.

@@ -230,13 +230,73 @@ await page.goto(address + "/console/approvals");
 await page.click("text=Approve");
 await page.waitForSelector("text=Nothing here yet.");
 
+// An operator answers questions of tools: one in words, by the keyboard, and one by its choice, on Live.
+const asks = (text) => fetch(address + "/api/chat", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text, user: "zoe", session: "asks", background: true }) });
+const became = (text) => page.waitForFunction(async ([t]) => document.querySelector("main").textContent.includes(t), [text]);
+await asks("name one");
+await page.waitForSelector("text=Which one, and why?");
+await accessible(page, "a question of a tool");
+if (shots) await page.screenshot({ path: shots + "/question.png" });
+if (await page.locator("main .said button").isEnabled()) wrong("an empty answer can be given");
+await page.fill("main .said input", "the green one");
+await page.keyboard.press("Enter");
+await page.waitForSelector("text=Nothing here yet.");
+await asks("choose one");
+await page.goto(address + "/console/");
+await page.waitForSelector(".said button:text-is('blue')");
+await accessible(page, "a question with choices");
+if (shots) await page.screenshot({ path: shots + "/question-choices.png" });
+await page.click(".said button:text-is('blue')");
+await became("choose_it");
+await page.waitForSelector(".said button", { state: "detached" });
+const told = JSON.stringify(await (await fetch(address + "/admin/sessions/" + encodeURIComponent("agent:main:session:asks:peer:zoe"))).json());
+if (!told.includes("answered: the green one") || !told.includes("answered: blue")) wrong("the answers are lost: " + told.slice(0, 2000));
+
+// How long calls of etui's own tools took.
+await page.goto(address + "/console/tools/name_it");
+await page.waitForSelector("text=Calls since etui started");
+if (shots) await page.screenshot({ path: shots + "/tool-latency.png", fullPage: true });
+
+// A turn at another process: what the shared store knows of it, and who knows the rest.
+await page.route("**/admin/inbox*", (r) => r.fulfill({ json: [{ id: 99, session: "agent:side:main", user: "kim", state: "waiting", agent: "side", channel: "slack", process: "other-7", accepted: "2026-05-04T11:59:58Z", text: "far away" }] }));
+await page.goto(address + "/console/");
+await page.waitForSelector("text=at another process: other-7. Only that one knows its tools and tokens.");
+const far = await page.locator("tr:has-text('other-7')").textContent();
+if (!["kim", "slack", "side", "Stop"].every((part) => far.includes(part))) wrong("a turn at another process: " + far);
+if (await page.locator("text=far away").count()) wrong("a turn that runs waits, too");
+if (shots) await page.screenshot({ path: shots + "/elsewhere.png" });
+await page.unroute("**/admin/inbox*");
+
 // An owner edits the configuration: mistakes are marked, another person's change is not lost, and a
 // save can be taken back.
 await page.goto(address + "/console/rules");
 await settled(page);
 await page.click("text=Who may use what");
 await page.waitForSelector("text=move_box_1");
+for (const [tool, says] of [["report", "asked"], ["name_it", "allowed"]]) { // calls, too, and not only what is seen
+  await page.fill("main input[type=search]", tool);
+  await page.waitForSelector(`tr:has-text('${tool}') .badge:text-is('${says}')`);
+}
 await page.click("role=tab[name=File]");
+// It completes keys and values, and says what a key means.
+await page.click(".cm-content");
+await page.keyboard.press("Control+End");
+await page.keyboard.type("age");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('agents')");
+await page.waitForSelector(".cm-completionInfo:has-text('Those who answer')");
+if (shots) await page.screenshot({ path: shots + "/editor-completion.png" });
+await page.waitForTimeout(100); // so long CodeMirror takes no key for the list that has just come
+await page.keyboard.press("Enter");
+await page.keyboard.type("\n- {mo");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('mode')");
+await page.waitForTimeout(100);
+await page.keyboard.press("Enter");
+await page.keyboard.press("Control+Space");
+await page.waitForSelector(".cm-tooltip-autocomplete li:has-text('bridge')");
+await page.keyboard.press("Escape");
+await page.hover(".cm-line >> nth=1 >> span:text('agents')");
+await page.waitForSelector(".cm-tooltip-hover:has-text('Those who answer')");
+if (shots) await page.screenshot({ path: shots + "/editor-hint.png" });
 const write = async (text) => { await page.click(".cm-content"); await page.keyboard.press("Control+A"); await page.keyboard.type(text); };
 await write("# kept\nagnets: []\n");
 await page.waitForSelector(".cm-lintRange-error, .cm-lintPoint-error");

@@ -74,7 +74,9 @@ func (p page) text(r Reading) string {
 func (p page) does(t Turn) string {
 	switch {
 	case t.Process != "":
-		return phrase.In(p.language, "at another process: %s", printable.Line(t.Process, 64))
+		words := []string{printable.Line(t.Channel, 16), printable.Line(t.Agent, 16),
+			phrase.In(p.language, "at another process: %s", printable.Line(t.Process, 64))}
+		return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " · ")
 	case t.Live == nil:
 		return ""
 	}

@@ -44,6 +44,8 @@ type Turn struct {
 	// where it is another one's.
 	Live    *live.Turn `json:"live,omitempty"`
 	Process string     `json:"process,omitempty"`
+	Agent   string     `json:"agent,omitempty"`
+	Channel string     `json:"channel,omitempty"`
 }
 
 // Reading is what a gateway did at a time.
@@ -135,7 +137,7 @@ func turns(items []inbox.Item, running []live.Turn) []Turn {
 	for _, i := range items {
 		t := Turn{
 			ID: i.ID, State: Waits, Session: i.Session, User: i.User, Text: i.Text, Reason: i.Reason, Since: i.Accepted,
-			Live: of[i.ID], Process: i.Process,
+			Live: of[i.ID], Process: i.Process, Agent: i.Agent, Channel: i.Channel,
 		}
 		switch {
 		case i.State == store.Parked:

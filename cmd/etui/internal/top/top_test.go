@@ -37,7 +37,7 @@ etui_messages_waiting 1
 		"/admin/approvals": `{"waiting":[{"call":"c","tool":"delete_pod","for":"approval","id":"k3f9ab","risk":"destructive","user":"ann","arguments":"{\"pod\":\"a\u001b[2J` + strings.Repeat("x", 300) + `\"}","until":"2026-05-04T13:00:00Z","session":"agent:main:session:s"}],"lasting":[]}`,
 		"/admin/inbox": `[{"id":9,"session":"agent:main:telegram:42","state":"parked","reason":"it was tried 3 times","accepted":"2026-05-01T12:00:00Z"},
 			{"id":8,"session":"agent:main:session:s","user":"ann","state":"waiting","accepted":"2026-05-04T11:59:58Z","text":"second"},
-			{"id":5,"session":"agent:main:session:z","user":"zoe","state":"waiting","process":"other-etui","accepted":"2026-05-04T11:59:58Z","text":"fifth"},
+			{"id":5,"session":"agent:main:session:z","user":"zoe","state":"waiting","process":"other-etui","agent":"main","channel":"web","accepted":"2026-05-04T11:59:58Z","text":"fifth"},
 			{"id":7,"session":"agent:main:session:s","user":"王芳","state":"waiting","accepted":"2026-05-04T11:59:50Z","text":"我还剩几天年假？\nand a long text ` + strings.Repeat("y", 200) + `"}]`,
 	}[r.URL.Path])
 }
@@ -60,7 +60,7 @@ func TestPage(t *testing.T) {
 		width, height int
 		want          []string
 	}{
-		{"", 80, 0, []string{"turns that run: 1", "k3f9ab delete_pod", "60 min", "runs", "10 s", "second", "3 d", "it was tried 3 times", "123k", "100 ms", "5.5 s", "openai/m failed", "main · tokens 23k / 120 · calls: 2 · list_teams runs", "http:bob", "side · tokens 0 / 0 · calls: 0\n", "at another process: other-etui"}},
+		{"", 80, 0, []string{"turns that run: 1", "k3f9ab delete_pod", "60 min", "runs", "10 s", "second", "3 d", "it was tried 3 times", "123k", "100 ms", "5.5 s", "openai/m failed", "main · tokens 23k / 120 · calls: 2 · list_teams runs", "http:bob", "side · tokens 0 / 0 · calls: 0\n", "web · main · at another process: other-etui"}},
 		{"zh", 80, 0, []string{"等待决定", "运行中", "王芳", "我还剩几天年假？ and", "已搁置", "词元 23k / 120 · 调用：2 · 正在运行 list_teams"}},
 		{"", 60, 0, []string{"k3f9ab delete_pod"}},
 		{"", 80, 10, []string{"k3f9ab delete_pod", "and 8 more"}},

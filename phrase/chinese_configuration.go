@@ -1,0 +1,65 @@
+package phrase
+
+// configuration returns what is wrong with a configuration, a skill or another file that people write.
+func configuration() map[string]string {
+	return map[string]string{
+		"the environment variable %s is not set":                     "环境变量 %s 未设置",
+		"a text that begins with %q must be in quotes":               "以 %q 开头的文本必须加引号",
+		"the file holds more than %d keys and values":                "文件中的键和值超过 %d 个",
+		"this lies deeper than %d mappings and lists":                "嵌套的映射和列表超过 %d 层",
+		"tags (%s) are not allowed":                                  "不允许使用标签（%s）",
+		"a key must be text, not %s":                                 "键必须是文本，不能是%s",
+		"the key %s must be text; put it in quotes":                  "键 %s 必须是文本；请加引号",
+		"duplicate key %q":                                           "键 %q 重复",
+		"%s has no value; give it one or remove the key":             "%s 没有值；请填写或删除这个键",
+		"%s must be a mapping of keys to values, not %s":             "%s 必须是键和值的映射，不能是%s",
+		"%s must be a mapping of names to texts, not %s":             "%s 必须是名称和文本的映射，不能是%s",
+		"unknown key %q%s%s":                                         "未知的键 %q%s%s",
+		"unknown key %q in %s":                                       "%[2]s 中有未知的键 %[1]q",
+		"unknown key %q in %s; did you mean %q?":                     "%[2]s 中有未知的键 %[1]q；您是指 %[3]q 吗？",
+		"%s is %s under another name, which is there already":        "%s 是 %s 的另一个名称，而后者已经存在",
+		"%s must not be empty":                                       "%s 不能为空",
+		"%s is empty":                                                "%s 为空",
+		"the key %s is missing":                                      "缺少键 %s",
+		"%s needs the key %q":                                        "%s 需要键 %q",
+		"%s must be a list, not %s":                                  "%s 必须是列表，不能是%s",
+		"%s must be a single value, not %s":                          "%s 必须是单个值，不能是%s",
+		"a mapping":                                                  "映射",
+		"a list":                                                     "列表",
+		"a single value":                                             "单个值",
+		"%s is %q; it must be one of %s%s%s":                         "%s 是 %q；必须是以下之一：%s%s%s",
+		"%s is %q; it must be one of %s; did you mean %q?":           "%s 是 %q；必须是以下之一：%s；您是指 %q 吗？",
+		"%s is %q; it must be true or false":                         "%s 是 %q；必须是 true 或 false",
+		"%s is %q; it must be a number from 0 to %g":                 "%s 是 %q；必须是 0 到 %g 之间的数",
+		"%s is %q; it must be a time such as 30s, 2m or 90d":         "%s 是 %q；必须是时间，例如 30s、2m 或 90d",
+		"%s is %q; it must be a whole number":                        "%s 是 %q；必须是整数",
+		"%s is %d; it must be from %d to %d":                         "%s 是 %d；必须在 %d 到 %d 之间",
+		"%s must not be negative":                                    "%s 不能为负数",
+		"%s holds a line break or another control character":         "%s 含有换行或其他控制字符",
+		"agent %s: there is no model %q%s":                           "智能体 %s：没有模型 %q%s",
+		"channel %s: there is no agent %q%s":                         "渠道 %s：没有智能体 %q%s",
+		"phase %s: there is no model %q%s":                           "阶段 %s：没有模型 %q%s",
+		"the agent %q is defined twice":                              "智能体 %q 定义了两次",
+		"the model %q is defined twice":                              "模型 %q 定义了两次",
+		"the toolset %q is defined twice":                            "工具集 %q 定义了两次",
+		"the registry %q is defined twice":                           "技能库 %q 定义了两次",
+		"there are two channels named %q: give each a name":          "有两个渠道名为 %q：请分别命名",
+		"listen is %q; it must be an address such as 127.0.0.1:3884": "listen 是 %q；必须是地址，例如 127.0.0.1:3884",
+		"admin is %q; it must be a loopback address such as 127.0.0.1:3885": "" +
+			"admin 是 %q；必须是本机地址，例如 127.0.0.1:3885",
+		"listen is %q, which others can reach: set api.key, or listen on 127.0.0.1": "" +
+			"listen 是 %q，其他人可以访问：请设置 api.key，或监听 127.0.0.1",
+		"nobody under users has the role %q":                         "users 中没有人具有角色 %q",
+		"the condition reads %q, which is no fact and no function%s": "条件读取 %q，它既不是事实也不是函数%s",
+		"the condition reads %q, which is no fact and no function; the facts are %s": "" +
+			"条件读取 %q，它既不是事实也不是函数；可用的事实：%s",
+		"policy rule":     "调用规则",
+		"no such key: %v": "没有这个键：%v",
+		"%v, so the message was not accepted: %v": "%v，因此没有接受这条消息：%v",
+		"there is no folder %s; name one with tools.jsonl and queries.jsonl": "" +
+			"没有文件夹 %s；请指定含有 tools.jsonl 和 queries.jsonl 的文件夹",
+		"%s has no tools.jsonl and queries.jsonl, nor has a folder in it": "" +
+			"%s 及其中的文件夹都没有 tools.jsonl 和 queries.jsonl",
+		"[y/N]": "[y 是 / N 否]",
+	}
+}
