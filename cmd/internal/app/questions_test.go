@@ -163,9 +163,10 @@ func holdTo(t *testing.T, name string, least float64) {
 // TestPairs holds that a verb and an object find a built-in tool, equally well in both
 // languages. The objects of testdata/pairs.tsv are files by name, sums and times. Those of
 // testdata/everyday.tsv are requests for the demo's tools in other words than the tools' texts; those of
-// everyday2.tsv were written later, and nothing was fitted to them.
+// everyday2.tsv were written later; the sayings of the lexicon were extended by kinds with what both
+// files missed in view. everyday3.tsv is in another voice, and the sayings were not fitted to it.
 func TestPairs(t *testing.T) {
-	for file, least := range map[string]int{"pairs.tsv": 93, "everyday.tsv": 85, "everyday2.tsv": 85, "everyday3.tsv": 0} {
+	for file, least := range map[string]int{"pairs.tsv": 93, "everyday.tsv": 93, "everyday2.tsv": 90, "everyday3.tsv": 83} {
 		raw, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)
