@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/etui-run/etui/command"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/inspect"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/message"
@@ -72,6 +74,23 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	defer func() { end(err) }()
 	err = a.take(ctx, m)
 	return err
+}
+
+// receiver is what the channel of an account gets: it also knows what was.
+type receiver struct{ *account }
+
+// File returns a file that was sent, or [ErrGone].
+func (r receiver) File(ctx context.Context, sha256 string) ([]byte, error) {
+	f, err := r.file(ctx, sha256)
+	if errors.Is(err, engine.ErrUnknown) {
+		err = errors.Join(ErrGone, err)
+	}
+	return f.Data, err
+}
+
+// Why returns as JSON which tools a message got, see [inspect.Inspector.WhyOf].
+func (r receiver) Why(ctx context.Context, m Incoming) (json.RawMessage, error) {
+	return inspect.New(r.engine).WhyOf(ctx, r.message(ctx, m), m.Time)
 }
 
 // take answers a command, or hands a message to the engine.

@@ -97,10 +97,12 @@ func (i *Inspector) Why(ctx context.Context, sender engine.Message, n int, own b
 	return i.why(ctx, sender, n, own, func(all []chat.Message) []chat.Message { return all })
 }
 
-// WhyOf is Why for one message of the sender, with own: that which has a text in its own, and of several
-// such the first one since a time. It is nil when there is none.
-func (i *Inspector) WhyOf(ctx context.Context, sender engine.Message, text string, since time.Time) (*Turn, error) {
-	turns, err := i.why(ctx, sender, 1, true, func(all []chat.Message) []chat.Message {
+// WhyOf is Why for one message, with own: that which has the text of m in its own, and of several such the
+// first one since a time. It returns its [selection.Compact] as JSON, or nil when there is none.
+func (i *Inspector) WhyOf(ctx context.Context, m engine.Message, since time.Time) (json.RawMessage, error) {
+	text := m.Text
+	m.Text, m.Files = "", nil
+	turns, err := i.why(ctx, m, 1, true, func(all []chat.Message) []chat.Message {
 		at := slices.IndexFunc(all, func(m chat.Message) bool {
 			return m.Role == chat.User && m.Why != nil && !m.Time.Before(since) && strings.Contains(m.Text, text)
 		})
@@ -109,7 +111,7 @@ func (i *Inspector) WhyOf(ctx context.Context, sender engine.Message, text strin
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}
-	return &turns[0], nil
+	return json.Marshal(turns[0].Selection)
 }
 
 // why looks at those messages of a conversation that among leaves.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
@@ -9,9 +10,15 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
-	known "github.com/etui-run/etui/message"
-	"github.com/etui-run/etui/session"
 )
+
+// past is what a receiver knows of earlier messages.
+type past interface {
+	// File returns a file that was sent; its error wraps [channel.ErrGone].
+	File(ctx context.Context, sha256 string) ([]byte, error)
+	// Why returns as JSON which tools a message got; nil when that is unknown.
+	Why(ctx context.Context, m channel.Incoming) (json.RawMessage, error)
+}
 
 // maxReading is how many files are read by clients at once; the next one comes later.
 const maxReading = 8
@@ -69,7 +76,11 @@ func (c *Channel) tellWhy(ctx context.Context, w http.ResponseWriter, p person, 
 		return err
 	}
 	_, in := c.running()
-	why, err := channel.WhyOf(ctx, in, channel.Incoming{ID: client, From: p.Sender,
+	knows, ok := in.(past)
+	if !ok {
+		return errStopping
+	}
+	why, err := knows.Why(ctx, channel.Incoming{ID: client, From: p.Sender,
 		At: channel.Address{Chat: p.ID, Message: client}, Text: said.Text, Time: said.Time, Agent: said.Agent})
 	if err != nil {
 		c.log.WarnContext(ctx, "nobody can say which tools a message got", "chat", p.ID, "error", err)
@@ -95,9 +106,13 @@ func (c *Channel) giveFile(ctx context.Context, w http.ResponseWriter, p person,
 		return errBusy
 	}
 	_, in := c.running()
-	file, err := channel.FileOf(ctx, in, said.File.SHA256)
+	knows, ok := in.(past)
+	if !ok {
+		return errStopping
+	}
+	data, err := knows.File(ctx, said.File.SHA256)
 	switch {
-	case errors.Is(err, session.ErrNoFile), errors.Is(err, known.ErrUnknown):
+	case errors.Is(err, channel.ErrGone):
 		return errGone
 	case err != nil:
 		c.log.WarnContext(ctx, "a file cannot be read", "chat", p.ID, "error", err)
@@ -107,6 +122,6 @@ func (c *Channel) giveFile(ctx context.Context, w http.ResponseWriter, p person,
 	w.Header().Set("Content-Type", "application/octet-stream")                    // no browser shows it as a page
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": said.File.Name}))
-	_, _ = w.Write(file.Data) // the client may have gone
+	_, _ = w.Write(data) // the client may have gone
 	return nil
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,8 +15,6 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/message"
-	"github.com/etui-run/etui/selection"
 )
 
 // knowing is a receiver that knows one file, and which tools the message q1 got.
@@ -24,19 +23,19 @@ type knowing struct {
 	why chan channel.Incoming
 }
 
-func (knowing) File(_ context.Context, sha256 string) (chat.File, error) {
+func (knowing) File(_ context.Context, sha256 string) ([]byte, error) {
 	if sha256 != "aa" {
-		return chat.File{}, fmt.Errorf("file %s: %w", sha256, message.ErrUnknown)
+		return nil, fmt.Errorf("file %s: %w", sha256, channel.ErrGone)
 	}
-	return chat.File{Data: []byte("<script>1</script>")}, nil
+	return []byte("<script>1</script>"), nil
 }
 
-func (k knowing) Why(_ context.Context, m channel.Incoming) (*selection.Compact, error) {
+func (k knowing) Why(_ context.Context, m channel.Incoming) (json.RawMessage, error) {
 	k.why <- m
 	if m.Text != "first" {
 		return nil, nil
 	}
-	return &selection.Compact{Tools: 7}, nil
+	return json.RawMessage(`{"tools":7}`), nil
 }
 
 // TestAsked: a person, and nobody else, gets the files that the agent sent and which tools a message of

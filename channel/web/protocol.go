@@ -21,7 +21,6 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/jsonsize"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/selection"
 )
 
 const (
@@ -89,7 +88,7 @@ type event struct {
 	Agent   string   `json:"agent,omitempty"`
 	File    *given   `json:"file,omitempty"`
 
-	Why *selection.Compact `json:"why,omitempty"`
+	Why json.RawMessage `json:"why,omitempty"`
 }
 
 func (m *message) event() event {

@@ -65,7 +65,7 @@ function Matrix() {
       if (hiding.has(v.stage)) return [v.tool, { kind: "bad", says: t.effects.hidden, reason: v.reason }];
       const j = judged.get(v.tool);
       if (!j) return [v.tool, { kind: "good", says: t.effects.allow, reason: "" }];
-      const reason = [j.rule && `${t.rule} ${j.rule}`, j.reason].filter(Boolean).join(": ") + (j.depends ? ` (${t.depends})` : "");
+      const reason = (j.reason || j.rule || "") + (j.depends ? ` (${t.depends})` : "");
       return [v.tool, { kind: j.effect === "ask" ? "warn" : "bad", says: t.effects[j.effect] ?? j.effect, reason }];
     }));
   });
