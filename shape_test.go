@@ -30,7 +30,7 @@ var smaller = map[string]int{"engine.Engine": 30, "engine": 3000}
 // how many lines they have together. ARCHITECTURE.md gives the number.
 var core = []string{"chat", "tool", "catalog", "rank", "selection", "rules", "session", "store", "prompt", "model", "turn", "mailbox", "message", "inbox", "agent", "engine", "channel"}
 
-const maxCore = 28_000
+const maxCore = 28_200
 
 // TestShape holds that no type and no package grows beyond what a reader can hold, and that no type
 // embeds the engine: its methods would be in one namespace with those of the engine.
