@@ -121,7 +121,8 @@ func (c *Channel) giveFile(ctx context.Context, w http.ResponseWriter, p person,
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(frameTime)) // not every writer has one
 	w.Header().Set("Content-Type", "application/octet-stream")                    // no browser shows it as a page
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": said.File.Name}))
+	name := map[string]string{"filename": said.File.Name}
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", name))
 	_, _ = w.Write(data) // the client may have gone
 	return nil
 }

@@ -128,7 +128,8 @@ func (c *Channel) events(life context.Context, w http.ResponseWriter, r *http.Re
 		}
 		return connection.Flush()
 	}
-	_ = now.write(ctx, event{Type: "welcome", User: p.ID, Stream: name, Key: s.key, Agents: c.config.Agents}, pinging/2, send)
+	welcome := event{Type: "welcome", User: p.ID, Stream: name, Key: s.key, Agents: c.config.Agents}
+	_ = now.write(ctx, welcome, pinging/2, send)
 	var why *refusal
 	if errors.As(context.Cause(ctx), &why) && why != errSlow { // who would not read it
 		last := failure("", why.code, why.text)
