@@ -296,8 +296,15 @@ func noteIDs(found map[string]string, body []byte) {
 	}
 	for _, within := range []struct{ list, name string }{{"sessions", "key"}, {"waiting", "id"}} {
 		if list, _ := has[within.list].([]any); len(list) > 0 {
-			first, _ := list[0].(map[string]any)
-			found[within.name], _ = first[within.name].(string)
+			next, _ := list[0].(map[string]any)
+			for _, one := range list { // a call that was just approved may still be there
+				one, _ := one.(map[string]any)
+				if id, _ := one["id"].(string); within.list == "waiting" && found["seen "+id] == "" {
+					next, found["seen "+id] = one, id
+					break
+				}
+			}
+			found[within.name], _ = next[within.name].(string)
 		}
 	}
 	if path, ok := has["path"].(string); ok {
