@@ -108,7 +108,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.texts = append(s.texts, text)
 		v := []float32{0.1, 0.1, 3}
 		switch {
-		case strings.Contains(text, "weather") || strings.Contains(text, "umbrella"):
+		case strings.Contains(text, "weather") || strings.Contains(text, "galoshes"):
 			v = []float32{4, 0, 0.4}
 		case strings.Contains(text, "mail") || strings.Contains(text, "letter"):
 			v = []float32{0, 5, 0.5}
@@ -174,12 +174,12 @@ func TestMeaningIsFound(t *testing.T) {
 		s := &service{}
 		b := newBench(t, s, nil)
 		defer b.Close()
-		if got := b.ask("do I need an umbrella"); got != "" {
+		if got := b.ask("do I need galoshes"); got != "" {
 			t.Errorf("before there are vectors: %q", got)
 		}
 		synctest.Wait()
 		for text, want := range map[string]string{
-			"do I need an umbrella":   "get_forecast",                       // no word in common
+			"do I need galoshes":      "get_forecast",                       // no word in common
 			"the next letter":         "send_mail get_forecast add_numbers", // words and meaning
 			"hello":                   "",                                   // small talk has no meaning
 			"seventeen":               "add_numbers",                        // this service's idea of it
@@ -189,7 +189,7 @@ func TestMeaningIsFound(t *testing.T) {
 				t.Errorf("%q: %q, want %q", text, got, want)
 			}
 		}
-		x := b.follow().Select(selection.Request{Query: "umbrella for the next days", Vector: b.Vector(t.Context(), "umbrella", false)}).Explain()
+		x := b.follow().Select(selection.Request{Query: "galoshes for the next days", Vector: b.Vector(t.Context(), "galoshes", false)}).Explain()
 		v := x.Tools[0]
 		if v.Tool != "get_forecast" {
 			t.Errorf("v.Tool = %q, want %q", v.Tool, "get_forecast")
@@ -208,7 +208,7 @@ func TestMeaningIsFound(t *testing.T) {
 			t.Errorf("words and meaning make %.2f of %+v", sum, x.Tools[0])
 		}
 		asked := s.requests
-		b.ask("do I need an umbrella")
+		b.ask("do I need galoshes")
 		if s.requests != asked {
 			t.Error("the same question is asked about twice")
 		}
@@ -241,11 +241,11 @@ func TestOnlyNewToolsAreComputed(t *testing.T) {
 
 		again := &service{}
 		b = newBench(t, again, keep)
-		if got := b.ask("umbrella"); got != "get_forecast" {
+		if got := b.ask("galoshes"); got != "get_forecast" {
 			t.Errorf("at once after a start: %q", got)
 		}
 		synctest.Wait()
-		if !slices.Equal(slices.Sorted(slices.Values(again.texts)), []string{"add numbers\nA sum of the next numbers", "umbrella"}) {
+		if !slices.Equal(slices.Sorted(slices.Values(again.texts)), []string{"add numbers\nA sum of the next numbers", "galoshes"}) {
 			t.Errorf("asked about %q", again.texts)
 		}
 		must(t, b.Close())
@@ -253,7 +253,7 @@ func TestOnlyNewToolsAreComputed(t *testing.T) {
 		must(t, os.WriteFile(file, []byte("{\"model\":\"m\",\"url\":\"http://localhost/v1/embeddings\"}\n{\"hash\":\"zz\"}\n{"), 0o600))
 		other := &service{}
 		b = newBench(t, other, func(c *embedding.Config) { c.File, c.ReadOnly = file, true })
-		b.ask("umbrella")
+		b.ask("galoshes")
 		synctest.Wait()
 		if other.requests != 0 {
 			t.Errorf("%d requests without leave to compute", other.requests)
@@ -280,7 +280,7 @@ func TestWordsServeAlone(t *testing.T) {
 				synctest.Wait()
 				s.change(spoil)
 				began := time.Now()
-				for _, text := range []string{"next letter", "next umbrella", "next days"} {
+				for _, text := range []string{"next letter", "next galoshes", "next days"} {
 					if got := b.ask(text); !strings.Contains(got, "get_forecast") || !strings.Contains(got, "add_numbers") {
 						t.Errorf("%q: %q", text, got)
 					}
@@ -296,7 +296,7 @@ func TestWordsServeAlone(t *testing.T) {
 				s.change(func(s *service) { s.down, s.delay, s.dimensions, s.answer = false, 0, 0, "" })
 				time.Sleep(11 * time.Second)
 				synctest.Wait()
-				if got := b.ask("umbrella"); got != "get_forecast" {
+				if got := b.ask("galoshes"); got != "get_forecast" {
 					t.Errorf("after the outage: %q", got)
 				}
 				must(t, b.Close())
@@ -320,7 +320,7 @@ func TestToolsAreTriedAgain(t *testing.T) {
 		s.change(func(s *service) { s.down = false })
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if got := b.ask("umbrella"); got != "get_forecast" {
+		if got := b.ask("galoshes"); got != "get_forecast" {
 			t.Errorf("%q", got)
 		}
 		if log := b.log.String(); strings.Count(log, "level=WARN") != 1 || strings.Count(log, "available again") != 1 {
@@ -372,7 +372,7 @@ func TestOverANetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := b.ask("umbrella"); got != "get_forecast" || status.Load() != 2 {
+	if got := b.ask("galoshes"); got != "get_forecast" || status.Load() != 2 {
 		t.Errorf("%q after %d requests", got, status.Load())
 	}
 	must(t, b.Close())
@@ -445,7 +445,7 @@ func TestLateAnswer(t *testing.T) {
 		synctest.Wait()
 		s.change(func(s *service) { s.delay = 2 * time.Second })
 		began := time.Now()
-		for _, text := range []string{"umbrella", "letter"} {
+		for _, text := range []string{"galoshes", "letter"} {
 			if b.Vector(t.Context(), text, false) != nil {
 				t.Errorf("%s: a vector in time", text)
 			}
@@ -456,7 +456,7 @@ func TestLateAnswer(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		asked := s.asked()
-		if b.Vector(t.Context(), "umbrella", false) == nil || s.asked() != asked || b.log.Len() > 0 {
+		if b.Vector(t.Context(), "galoshes", false) == nil || s.asked() != asked || b.log.Len() > 0 {
 			t.Errorf("the late vector was not kept; log: %s", b.log)
 		}
 	})
@@ -473,10 +473,10 @@ func TestPrefixes(t *testing.T) {
 		defer b.Close()
 		b.follow()
 		synctest.Wait()
-		if v := b.Vector(t.Context(), "umbrella", false); len(v) != 2 || v[0] != 1 {
+		if v := b.Vector(t.Context(), "galoshes", false); len(v) != 2 || v[0] != 1 {
 			t.Errorf("the vector is %v", v)
 		}
-		if !slices.Contains(s.texts, "query: umbrella") || !slices.Contains(s.texts, "passage: send mail\nWrite to somebody") {
+		if !slices.Contains(s.texts, "query: galoshes") || !slices.Contains(s.texts, "passage: send mail\nWrite to somebody") {
 			t.Errorf("asked about %q", s.texts)
 		}
 	})
@@ -494,15 +494,15 @@ func TestEncode(t *testing.T) {
 		encode := func(questions ...string) ([][]float32, [][]float32, error) {
 			return embedding.Encode(t.Context(), cfg, tools, questions, func(int, int) {})
 		}
-		ofTools, ofQuestions, err := encode("umbrella", "umbrella ", "a letter")
+		ofTools, ofQuestions, err := encode("galoshes", "galoshes ", "a letter")
 		if err != nil || len(ofTools) != 2 || len(ofQuestions) != 3 || ofTools[0][0] < 0.9 || ofQuestions[1][0] < 0.9 || ofQuestions[2][1] < 0.9 {
 			t.Fatalf("%v %v %v", ofTools, ofQuestions, err)
 		}
-		if want := []string{"open data: get forecast\nThe weather", "query: a letter", "query: umbrella", "send mail\n"}; !slices.Equal(slices.Sorted(slices.Values(s.texts)), want) {
+		if want := []string{"open data: get forecast\nThe weather", "query: a letter", "query: galoshes", "send mail\n"}; !slices.Equal(slices.Sorted(slices.Values(s.texts)), want) {
 			t.Errorf("asked about %q, want %q", s.texts, want)
 		}
 		requests := s.asked()
-		if _, again, err := encode("umbrella", "a letter"); err != nil || s.asked() != requests || again[0][0] < 0.9 {
+		if _, again, err := encode("galoshes", "a letter"); err != nil || s.asked() != requests || again[0][0] < 0.9 {
 			t.Errorf("%d requests more, %v", s.asked()-requests, err)
 		}
 		s.change(func(s *service) { s.down = true })
@@ -511,7 +511,7 @@ func TestEncode(t *testing.T) {
 		}
 		s.change(func(s *service) { s.down = false })
 		cfg.Dimensions, requests = 2, s.asked()
-		if v, _, err := encode("umbrella"); err != nil || len(v[0]) != 2 || s.asked() == requests {
+		if v, _, err := encode("galoshes"); err != nil || len(v[0]) != 2 || s.asked() == requests {
 			t.Errorf("vectors of another length: %v, %v", v, err)
 		}
 	})

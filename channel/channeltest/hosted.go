@@ -264,7 +264,7 @@ func runHosted(t *testing.T, start func(t *testing.T) Platform) {
 		pressing.Press(t, "4711", "-100", "Approve")
 		shows(t, p, "-100", "answer to call")
 		pressing.Press(t, "4711", "-100", "Approve")
-		shows(t, p, "-100", "no such approval")
+		shows(t, p, "-100", "was approved by")
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if !slices.Equal(h.ran, []string{asking}) {

@@ -30,6 +30,9 @@ type Job struct {
 	// Done is told what became of the message, before the next one of the chat begins. It
 	// acknowledges the message to the platform, so that one that is not safe arrives again.
 	Done func(err error)
+
+	// answered means that Done answers the request that brought the message: it may be sent again at once.
+	answered bool
 }
 
 // Intake hands messages over: those of a chat in their order, and those of different chats
@@ -137,8 +140,8 @@ func (in *Intake) Start(ctx context.Context, j Job) error {
 		if mine.err != nil && ctx.Err() == nil {
 			in.log.WarnContext(ctx, "a message was not taken; it is sent again", "platform", in.name, "error", mine.err)
 		}
-		if mine.err != nil {
-			leave() // what is sent again after the answer does not wait behind it
+		if mine.err != nil && j.answered {
+			leave() // so that it does not wait behind itself
 		}
 		j.Done(mine.err)
 	})
@@ -222,7 +225,7 @@ var errEnded = errors.New("the channel does not run any more")
 func (in *Intake) Submit(request context.Context, chat string, take func(ctx context.Context) error) error {
 	done := make(chan error, 1)
 	select {
-	case in.jobs <- Job{Chat: chat, Take: take, Done: func(err error) { done <- err }}:
+	case in.jobs <- Job{Chat: chat, Take: take, Done: func(err error) { done <- err }, answered: true}:
 	case <-in.ended:
 		return errEnded
 	case <-request.Done():

@@ -246,11 +246,22 @@ func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) er
 		newest[u.chat()], messages = len(messages), append(messages, []update{u})
 	}
 	errs := make([]error, len(messages))
+	var failed sync.Map // the chats whose later messages come again, too
 	for i, m := range messages {
+		chat := id(m[0].chat())
 		err := r.Start(ctx, platform.Job{
-			Chat: id(m[0].chat()),
-			Take: func(ctx context.Context) error { return c.handle(ctx, r, m) },
-			Done: func(err error) { errs[i] = err },
+			Chat: chat,
+			Take: func(ctx context.Context) error {
+				if _, is := failed.Load(chat); is {
+					return errors.New("an earlier message of the chat was not taken")
+				}
+				return c.handle(ctx, r, m)
+			},
+			Done: func(err error) {
+				if errs[i] = err; err != nil {
+					failed.Store(chat, nil)
+				}
+			},
 		})
 		if err != nil {
 			break

@@ -91,9 +91,9 @@ func TestLoadGoesOn(t *testing.T) {
 func TestMeaning(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "tools.jsonl"), `{"id":"1","name":"get_weather"}`+"\n"+`{"id":"2","name":"send_mail"}`+"\n"+`{"id":"3","name":"add_numbers"}`)
-	write(t, filepath.Join(dir, "queries.jsonl"), `{"id":"a","text":"umbrella?","relevant":["1"]}`+"\n"+`{"id":"b","text":"mail","relevant":["2"]}`)
+	write(t, filepath.Join(dir, "queries.jsonl"), `{"id":"a","text":"galoshes?","relevant":["1"]}`+"\n"+`{"id":"b","text":"mail","relevant":["2"]}`)
 	vectors := func(tools []*tool.Definition, questions []string) ([][]float32, [][]float32, error) {
-		if len(tools) != 3 || !slices.Equal(questions, []string{"umbrella?", "mail"}) {
+		if len(tools) != 3 || !slices.Equal(questions, []string{"galoshes?", "mail"}) {
 			return nil, nil, fmt.Errorf("asked about %d tools and %q", len(tools), questions)
 		}
 		return [][]float32{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, [][]float32{{1, 0, 0}, {0, 1, 0}}, nil
