@@ -30,6 +30,7 @@ func terminal() map[string]string {
 		"%s failed: %s":                                        "%s 失败：%s",
 		"Messages are refused (%s): %s":                        "正在拒绝消息（%s）：%s",
 		"The configuration cannot be used: %s":                 "配置无法使用：%s",
+		"an operator":                                          "管理员",
 		"you or an operator may decide":                        "您或管理员可以决定",
 		"those who were asked or an operator may decide":       "被询问的人或管理员可以决定",
 		"Tab: %s":                         "Tab：%s",
