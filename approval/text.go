@@ -174,7 +174,7 @@ type Ending struct {
 // Text tells those who were asked about a call what became of it.
 func (e Ending) Text(a Approval) string {
 	label := tool.Label(a.Tool, a.Original)
-	switch by := e.By; {
+	switch by := phrase.Word(a.Language, e.By); {
 	case e.How == Expired:
 		return phrase.In(a.Language, "%s (%s) has expired: nobody answered in time.", label, a.ID)
 	case e.How == Superseded:

@@ -380,9 +380,9 @@ func remembers(_ context.Context, e Engine, m engine.Message, _ string) (string,
 func reason(lang string, s selection.Scored) string {
 	switch {
 	case s.Score > 0:
-		return " (" + phrase.In(lang, "fits your words, score %.1f", s.Score) + ")"
+		return phrase.In(lang, " (%s)", phrase.In(lang, "fits your words, score %.1f", s.Score))
 	case s.Kept:
-		return " (" + phrase.In(lang, "from an earlier message") + ")"
+		return phrase.In(lang, " (%s)", phrase.In(lang, "from an earlier message"))
 	}
 	return ""
 }

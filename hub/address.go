@@ -33,6 +33,9 @@ var (
 var installs = regexp.MustCompile(`^(?:\$ )?(?:(?:npx|bunx|pnpx|pnpm dlx|yarn dlx|bun x) +(?:-y +|--yes +)?)?` +
 	`(?:skills|clawhub|git)(?:@\S+)? +(?:add|install|i|clone) +(.+)$`)
 
+// IsCommand reports whether words are the command with which another program installs a skill.
+func IsCommand(words string) bool { return installs.MatchString(strings.TrimSpace(words)) }
+
 // pasted returns what a command of another program installs: people paste it whole.
 func pasted(words string) string {
 	found := installs.FindStringSubmatch(strings.TrimSpace(words))

@@ -148,7 +148,7 @@ func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release
 	o.report(r.Name, "check", 0, 0)
 	origin, err := in.check(ctx, from, s.Name(), r, folder)
 	if err != nil {
-		return nil, nil, phrase.Errorf("%s from %s: %w", r.Ref, s.Name(), refused("%w", err))
+		return nil, nil, phrase.Errorf("%s from %s: %w", cmp.Or(r.String(), r.Location), s.Name(), refused("%w", err))
 	}
 	flags, err := scan.Files(folder.FS())
 	if origin.Signature == Unsigned && in.c.Roots[s.Name()] != nil {

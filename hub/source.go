@@ -196,7 +196,7 @@ func (e *NeedsYesError) Error() string {
 func (e *NeedsYesError) In(lang string) string {
 	text := phrase.In(lang, "%s is not installed: somebody has to look at it first", e.Name)
 	if e.Verdict == Suspicious {
-		text += phrase.In(lang, "; its registry calls it suspicious%s", inBrackets(e.Reason))
+		text += phrase.In(lang, "; its registry calls it suspicious%s", inBrackets(e.Reason).In(lang))
 	}
 	for _, f := range e.Flags {
 		text += "\n  " + phrase.Reword(lang, f.String())
@@ -204,11 +204,16 @@ func (e *NeedsYesError) In(lang string) string {
 	return text
 }
 
-func inBrackets(reason string) string {
-	if reason == "" {
+// inBrackets is a reason, or nothing, behind what it is the reason of.
+type inBrackets string
+
+func (b inBrackets) String() string { return b.In(phrase.English) }
+
+func (b inBrackets) In(lang string) string {
+	if b == "" {
 		return ""
 	}
-	return " (" + reason + ")"
+	return phrase.In(lang, " (%s)", string(b))
 }
 
 func refused(format string, args ...any) error {

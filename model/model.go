@@ -129,6 +129,9 @@ type Request struct {
 	Required bool
 	Only     string
 	Serial   bool
+	// Language is that of the person who asks, as in the catalogue of etui's own words, for models that
+	// answer in etui's own words; empty means that nobody knows it.
+	Language string
 	// Settings are how the answer is to be.
 	Settings
 }

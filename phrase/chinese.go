@@ -30,6 +30,7 @@ func terminal() map[string]string {
 		"%s failed: %s":                                        "%s 失败：%s",
 		"Messages are refused (%s): %s":                        "正在拒绝消息（%s）：%s",
 		"The configuration cannot be used: %s":                 "配置无法使用：%s",
+		"an operator":                                          "管理员",
 		"you or an operator may decide":                        "您或管理员可以决定",
 		"those who were asked or an operator may decide":       "被询问的人或管理员可以决定",
 		"Tab: %s":                         "Tab：%s",
@@ -105,9 +106,10 @@ func chat() map[string]string {
 		"the agent has no memory":                          "该智能体没有记忆",
 
 		// Conversations: see package engine.
-		"A new conversation.":                           "已开始新的对话。",
-		"Stopped.":                                      "已停止。",
-		"The running turn is being stopped.":            "正在停止当前任务。",
+		"A new conversation.":                "已开始新的对话。",
+		"(%s)":                               "（%s）",
+		"Stopped.":                           "已停止。",
+		"The running turn is being stopped.": "正在停止当前任务。",
 		"Messages that still wait for their turn: %d.":  "仍在等待处理的消息：%d 条。",
 		"Nothing is running.":                           "没有正在运行的任务。",
 		"Sub-agents that were stopped: %d.":             "已停止的子智能体：%d 个。",

@@ -283,6 +283,10 @@ state      %s`: "" +
 		"writing to the state folder: %v": "写入状态文件夹时出错：%v",
 		"--enriched: %v; etui tools enrich writes such a file": "" +
 			"--enriched：%v；etui tools enrich 会生成这样的文件",
+		"options beside a command of another program; put it into quotes: %q": "" +
+			"不能在另一个程序的命令旁使用选项；请给该命令加上引号：%q",
+		"there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---": "" +
+			"没有 frontmatter：文件必须以一行 --- 开头，接着是 name 和 description，然后又是一行 ---",
 		"change the agent in etui.yaml instead":          "请改为在 etui.yaml 中修改智能体",
 		"a gateway reads all files when it starts":       "网关启动时会读取所有文件",
 		"this is not a backup of etui":                   "这不是 etui 的备份",

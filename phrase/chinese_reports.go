@@ -676,6 +676,7 @@ func reports() map[string]string {
 		"kind":                                "类型",
 		"source":                              "来源",
 		"since":                               "始于",
+		"risk":                                "风险",
 		"shadows":                             "遮蔽",
 		"unmet":                               "未满足",
 		"warning":                             "警告",

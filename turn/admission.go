@@ -311,9 +311,8 @@ func stricter(a, b rules.Effect) bool {
 
 // recordRefusal records a call of a tool that does not exist, when e is nil, or that the
 // caller may not use.
-func (g *gate) recordRefusal(
-	ctx context.Context, now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage,
-) {
+func (g *gate) recordRefusal(ctx context.Context, now moment, name string, e *catalog.Entry,
+	stage selection.Stage, args json.RawMessage) {
 	record := audit.Decision{Tool: name, Stage: StageUnknown}
 	if e != nil {
 		record = recordOf(e)

@@ -355,6 +355,11 @@ func (c *calls) resolve(j *job) {
 			return
 		}
 	}
+	if entry == nil && decisionOn(c.conv.state.Turn.Answers, j.call.ID) != nil {
+		j.result = tool.Failure("%s was not called: it was removed while the call waited for an answer", name)
+		g.record(c.conv.ctx, audit.Decision{Tool: name, Stage: StageUnknown, Reason: j.result.Text}, j.args)
+		return
+	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
 		g.recordRefusal(c.conv.ctx, now, name, entry, stage, j.args)

@@ -132,7 +132,7 @@ func (f *front) size() int {
 
 // question is what the model is asked in this step.
 func (f *front) question() model.Request {
-	req := model.Request{System: f.system, Messages: f.desk.Messages(f.conv.sent), Settings: f.conv.in.Settings}
+	req := model.Request{System: f.system, Messages: f.desk.Messages(f.conv.sent), Settings: f.conv.in.Settings, Language: f.conv.in.Facts.Language}
 	declared, _, _ := f.offered.Add(f.selected.Declared, nil, nil)
 	own := f.desk.Tools()
 	req.Tools = slices.Grow(req.Tools, len(declared)+len(own))

@@ -3,7 +3,6 @@ package turn
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -41,16 +40,16 @@ func stopNote(lang string, messages []chat.Message, before int) string {
 			}
 		}
 	}
-	text := "(" + phrase.In(lang, "stopped")
+	text := phrase.In(lang, "stopped")
 	for _, part := range []struct {
 		says  string
 		names []string
 	}{{"; done before: %s", ran}, {"; interrupted, so that it is unknown what it did: %s", unknown}, {"; not begun: %s", left}} {
 		if len(part.names) > 0 {
-			text += phrase.In(lang, part.says, strings.Join(part.names, ", "))
+			text += phrase.In(lang, part.says, phrase.List(lang, part.names, len(part.names)))
 		}
 	}
-	return text + ")"
+	return phrase.In(lang, "(%s)", text)
 }
 
 // StopSubAgents takes the sub-agents from the state of a session. It returns them, and what

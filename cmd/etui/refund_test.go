@@ -446,6 +446,12 @@ func TestRefund(t *testing.T) {
 			s.until("max", told("refund ("+id+") was approved by boss", "由 boss 批准"))
 			s.until("U2", "boss")
 
+			id = s.asks(6)
+			if out, err := s.etui("approvals", "deny", id); err != nil {
+				s.log("deny: %v\n%s", err, out)
+			}
+			s.until("max", told("refund ("+id+") was declined by an operator", "由 管理员 拒绝"))
+
 			s.configure("1s")
 			s.again()
 			id = s.asks(5)

@@ -330,18 +330,18 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 		}
 	}
 	line("state", standing(lang, s))
-	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
+	line("kind", strings.TrimSuffix(phrase.Word(lang, s.Kind)+", "+s.Provider, ", "))
 	line("risk", phrase.Word(lang, string(s.Risk)))
 	line("version", s.Version)
-	line("source", strings.TrimSuffix(fmt.Sprintf("%s (%s)", terminal.ShortPath(s.Source), s.Scope), " "))
+	line("source", inScope(lang, s.Source, s.Scope.String()))
 	line("since", s.Since.Local().Format(time.DateTime))
 	line("error", phrase.Reword(lang, s.Error))
 	line("groups", strings.Join(s.Groups, ", "))
 	line("tools", strings.Join(s.Tools, ", "))
 	line("allowed", strings.Join(s.Allowed, ", "))
 	for _, other := range s.Shadows {
-		line("shadows", strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", terminal.ShortPath(other.Source), other.Scope,
-			other.Version, other.Error)))
+		line("shadows", strings.TrimSpace(fmt.Sprintf("%s %s %s", inScope(lang, other.Source, other.Scope.String()),
+			other.Version, phrase.Reword(lang, other.Error))))
 	}
 	for _, text := range s.Unmet {
 		line("unmet", text)
@@ -365,6 +365,11 @@ func describeSkill(lang string, s admin.SkillStatus) string {
 // labelled is a line about a thing, behind a label.
 func labelled(lang, label, text string) string {
 	return "  " + terminal.Pad(phrase.Word(lang, label), 10) + " " + text + "\n"
+}
+
+// inScope is where a skill comes from.
+func inScope(lang, source, scope string) string {
+	return terminal.ShortPath(source) + phrase.In(lang, " (%s)", phrase.Word(lang, scope))
 }
 
 // standing describes the state of a skill.

@@ -105,7 +105,16 @@ func skillsInstallCommand(at *place) *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder",
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			words := strings.Join(args, " ")
+			if len(args) < 2 || !hub.IsCommand(words) {
+				return cobra.ExactArgs(1)(cmd, args)
+			}
+			if cmd.Flags().NFlag() > 0 { // the -y of npx is no answer to what etui would ask
+				return config.Usagef("options beside a command of another program; put it into quotes: %q", words)
+			}
+			return nil
+		},
 		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or, for a
 Git host, owner/repository, owner/repository@name or the address of a repository or of a folder in it.
 FILE is a zip or tar.gz archive or a folder, such as a clone, written with a slash: ./my-skill.zip.
@@ -117,18 +126,19 @@ look at something in it first, the command prints file and line, and installs th
 		RunE: changing(at, func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			var s hub.Source
 			var err error
+			named := strings.Join(args, " ") // the command of another program may be several words
 			ref := hub.Ref{Version: version}
-			if hub.IsFile(args[0]) {
-				s, err = hub.NewFile(args[0])
+			if hub.IsFile(named) {
+				s, err = hub.NewFile(named)
 			} else {
-				s, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
+				s, ref, err = in.Lookup(cmd.Context(), registry, named, version)
 			}
 			if err != nil {
 				return err
 			}
 			o.Progress = downloadProgress(at.Console)
 			done, err := in.Install(cmd.Context(), s, ref, o)
-			return printInstalled(at.Console, done, args[0], err)
+			return printInstalled(at.Console, done, named, err)
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")

@@ -116,7 +116,7 @@ func size(req model.Request) int {
 // answer decides what to say or call.
 func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	question, results, asked := newest(req.Messages)
-	lang := languageOf(req.Messages)
+	lang := languageOf(req)
 	if len(results) > 0 {
 		return nil, lang.report(req.Messages, results)
 	}
@@ -263,9 +263,9 @@ const (
 )
 
 // languageOf returns the language of the newest message of a person that has one: a number, a path or a single
-// word has none.
-func languageOf(messages []chat.Message) language {
-	for _, m := range slices.Backward(messages) {
+// word has none. Without one it is the language of the person.
+func languageOf(req model.Request) language {
+	for _, m := range slices.Backward(req.Messages) {
 		if m.Role != chat.User {
 			continue
 		}
@@ -276,6 +276,9 @@ func languageOf(messages []chat.Message) language {
 		if len(slices.DeleteFunc(words, func(w string) bool { return len(w) < 2 })) > 1 {
 			return english
 		}
+	}
+	if req.Language == phrase.Chinese {
+		return chinese
 	}
 	return english
 }
