@@ -76,7 +76,7 @@ func Nobody(language string) string {
 	return phrase.In(language, "Nobody who may decide can be reached at the moment; an operator can decide, too.")
 }
 
-// UnreachedNotice tells the one who asked for a call that somebody who may decide cannot be asked.
+// UnreachedNotice says to the asker of a call that it could not reach somebody who may decide.
 func UnreachedNotice(a Approval, name string) string {
 	return phrase.In(a.Language, "%s could not be asked about %s (%s): the question cannot be delivered there.",
 		name, tool.Label(a.Tool, a.Original), a.ID)

@@ -527,8 +527,8 @@ func TestTwoAnswers(t *testing.T) {
 	}
 }
 
-// TestTwoGive: of two programs that answer at once, the later one learns that its answer does not count. An old
-// answer is told what became of the call, for a month.
+// TestTwoGive: of two programs that answer at once, the later one learns that its answer does not count. For
+// a month, a late answer reads what became of the call.
 func TestTwoGive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &company{t: t, kept: &store.Memory{}}
@@ -557,7 +557,7 @@ func TestTwoGive(t *testing.T) {
 		}
 		c.wait(29 * 24 * time.Hour)
 		if err := give("2", true); err == nil || err.Error() != was {
-			t.Errorf("a late answer is told %v, want %s", err, was)
+			t.Errorf("a late answer reads %v, want %s", err, was)
 		}
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/etui-run/etui/rank/internal/lexicon"
 )
 
-// said is the share of the words that mean the same as a saying. With more of it, general words such
-// as "status" bury the words that the question has itself.
-const said = 0.3
+// sayingShare is the weight of a word that a saying stands for, as a share of one of the question. With
+// more of it, general words such as "status" bury the words of the question.
+const sayingShare = 0.3
 
 // readSayings adds the words of software for what people say in everyday speech: "ran out of" asks for
 // the stock, 放哪了 for a search. The narrow words of the text are read.
@@ -16,7 +16,7 @@ func (p *parser) readSayings(folded string, weight float32) {
 	if p.part == material {
 		return
 	}
-	weight *= said
+	weight *= sayingShare
 	add := func(s *lexicon.Saying) { p.readSaying(s, weight) }
 	for i := range p.heard {
 		lexicon.Sayings(p.heard[i:], add)

@@ -301,8 +301,8 @@ func (c *Channel) proves(h head) bool {
 // unasked is how many times more mails are taken that answer none.
 const unasked = 5
 
-// limits are those for a mail: one of all mails of its address, and one of those that answer others, as a
-// program does that answers us.
+// limits returns the limits of a mail: one for all mails of its address, and for an answer a second one,
+// because a program may answer each of ours.
 func (c *Channel) limits(h head) []*rate.Limiter {
 	limit := func(key string, perHour int) *rate.Limiter {
 		l, ok := c.rates.Get(key)

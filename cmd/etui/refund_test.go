@@ -491,25 +491,32 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// TestRefundInTwo: two gateways over one PostgreSQL ask and answer for each other, whichever of them is
-// killed, and carl reads the outcome once.
-func TestRefundInTwo(t *testing.T) {
-	t.Parallel()
+// openTwo opens a shop with two gateways over one PostgreSQL.
+func openTwo(t *testing.T) (one, two *shop) {
+	t.Helper()
 	database := postgrestest.For(t)
-	one := openShop(t, false)
+	one = openShop(t, false)
 	one.blind = true
 	text, err := os.ReadFile(filepath.Join(one.dir, "etui.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	one.put("etui.yaml", fmt.Sprintf("store: %q\n%s", database.URL("postgres"), text))
-	two := &shop{
+	two = &shop{
 		T: t, dir: one.dir, env: append(slices.Clone(one.env), "XDG_STATE_HOME="+t.TempDir()), page: func() {}, paid: map[string]bool{}, blind: true,
 		telegram: one.telegram, slack: one.slack, model: one.model, service: one.service,
 	}
 	t.Cleanup(two.kill)
 	one.start()
 	two.start()
+	return one, two
+}
+
+// TestRefundInTwo: two gateways over one PostgreSQL ask and answer for each other, whichever of them is
+// killed, and carl reads the outcome once.
+func TestRefundInTwo(t *testing.T) {
+	t.Parallel()
+	one, two := openTwo(t)
 	for i, kill := range []*shop{nil, one, two} {
 		id := one.asks(60 + i)
 		if kill != nil {

@@ -7,36 +7,19 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/etui-run/etui/cmd/etui/internal/top"
 	"github.com/etui-run/etui/inbox"
-	"github.com/etui-run/etui/store/postgrestest"
 )
 
 // TestRunningInTwo: of two gateways over one PostgreSQL, each shows an operator the turn that runs at the
 // other one, and which process that is, and a stop reaches it from there.
 func TestRunningInTwo(t *testing.T) {
 	t.Parallel()
-	database := postgrestest.For(t)
-	one := openShop(t, false)
-	one.blind = true
-	text, err := os.ReadFile(filepath.Join(one.dir, "etui.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one.put("etui.yaml", fmt.Sprintf("store: %q\n%s", database.URL("postgres"), text))
-	two := &shop{
-		T: t, dir: one.dir, env: append(slices.Clone(one.env), "XDG_STATE_HOME="+t.TempDir()), page: func() {}, paid: map[string]bool{}, blind: true,
-		telegram: one.telegram, slack: one.slack, model: one.model, service: one.service,
-	}
-	t.Cleanup(two.kill)
-	one.start()
-	two.start()
+	one, two := openTwo(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
